@@ -1,0 +1,23 @@
+\echo Use "CREATE EXTENSION harel" to load this file. \quit
+
+-- harel: a durable execution store for statecharts.
+--
+-- One row of `executions` is one running statechart. A worker loads it, decides the next state in its own
+-- language and calls harel_commit_cas() or harel_commit() with the version that it loaded. The UPDATE of that
+-- row, guarded by the version, is the only gate: it takes the row's lock, so of two workers that hold the same
+-- version one changes the row and the other finds that the version has moved and is told false. Whatever else
+-- the step caused is written behind that gate in the same transaction:
+--
+--   outbox            events to send, in the order they were emitted
+--   spawns            child executions to create
+--   timers            armed deadlines, one for each path of an execution
+--   trace             what happened, as a ring with durable numbers
+--   processed_events  the events already handled, so that one delivered twice is applied once
+--
+-- A crash before the commit leaves none of it and a crash after leaves all of it. What moves rows on (a relay,
+-- a sweeper) reads them with the harel_pending_*() and harel_due_*() functions and settles them one by one.
+--
+-- Conventions. Arguments are p_*, locals v_*. Names are qualified and the search path is pinned, so that no
+-- object of a caller can stand in for one of ours. A lost race is an answer (false, 0, NULL). An exception means
+-- a mistake of the caller: its SQLSTATE is of class ST, with a DETAIL that names the ids and a HINT.
+-- Functions named harel__* are internal. A commit touches rows of its own execution id only.

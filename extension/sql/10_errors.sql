@@ -1,0 +1,81 @@
+-- Mistakes of a caller that more than one function meets. The codes of class ST:
+--
+--   ST001  an id, path or other key is missing, empty or too long
+--   ST002  a version, or a trace cap, is out of range
+--   ST003  the data of an execution is missing or not JSON, or a text that goes with it is missing
+--   ST004  parallel arrays of unequal length or shape, or with a NULL where a value is needed
+--   ST005  an unknown timer action
+--   ST006  a time that is missing, NaN or infinite
+--   ST007  a cursor that harel_list() did not make
+--   ST008  a limit that is out of range
+--   ST009  an unknown role or kind of access
+
+-- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
+CREATE FUNCTION @extschema@.harel__refuse_key(p_what text, p_key text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST001',
+        MESSAGE = format('%s must be a text of 1 to 1000 bytes', p_what),
+        DETAIL = CASE
+            WHEN p_key IS NULL THEN format('The %s is NULL.', p_what)
+            ELSE format('The %s has %s bytes and begins with %L.', p_what, octet_length(p_key), left(p_key, 40))
+        END,
+        HINT = 'Pass the same non-empty text each time; a longer key can be replaced by a hash of it.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_key(text, text)
+IS 'Internal. Raises ST001 for a key that is missing, empty or longer than 1000 bytes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_key(text, text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_limit(p_limit bigint) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_limit < 0 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'limit must not be negative',
+            DETAIL = format('The limit is %s.', p_limit),
+            HINT = 'Pass the greatest number of rows wanted, or NULL for all of them.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_limit(bigint)
+IS 'Internal. Raises ST008 for a negative number of rows.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_limit(bigint) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_time(p_what text, p_time double precision) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST006',
+        MESSAGE = 'a time must be a finite number of seconds since the epoch',
+        DETAIL = format('%s: the time is %s.', p_what, coalesce(p_time::text, 'NULL')),
+        HINT = 'Pass for instance extract(epoch FROM clock_timestamp()), as double precision.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_time(text, double precision)
+IS 'Internal. Raises ST006 for a time that is missing, NaN or infinite.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_time(text, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_seq() RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST001',
+        MESSAGE = 'seq must not be NULL',
+        DETAIL = 'NULL names no row.',
+        HINT = 'Pass the seq that harel_pending_outbox() or harel_pending_spawns() gave.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_seq()
+IS 'Internal. Raises ST001 for a missing seq.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_seq() FROM PUBLIC;

@@ -1,0 +1,178 @@
+-- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
+-- data is stored like any other; only the fields broken out of it have to be read in another way. The type json checks
+-- the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
+-- are replaced by U+FFFD in a copy.
+CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+DECLARE
+    v_copy text;
+    v_json json;
+BEGIN
+    BEGIN
+        v_json := p_data::json;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'data must be JSON',
+            DETAIL = format('Execution %L: %s.', left(p_id, 100), sqlerrm),
+            HINT = 'Pass the whole execution as JSON text. NaN and Infinity are not JSON.';
+    END;
+    -- A pair of backslashes becomes the escape of one, so that the backslash of any other escape stands alone.
+    v_copy := replace(p_data, '\\', '\u005c');
+    v_copy := replace(v_copy, '\u0000', '\ufffd');
+    v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
+    v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+    BEGIN
+        v_json := v_copy::json;
+        RETURN jsonb_build_object(
+            'status', v_json ->> 'status',
+            'outcome', v_json ->> 'outcome',
+            'active_path', v_json ->> 'active_path',
+            'parent_id', v_json ->> 'parent_id'
+        );
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+        -- An escape that the encoding of this database has no character for: the data is JSON all the same.
+        RETURN '{}'::jsonb;
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__fields(text, text)
+IS 'Internal. The fields kept beside data, from data that jsonb cannot hold; raises ST003 where it is not JSON.';
+REVOKE ALL ON FUNCTION @extschema@.harel__fields(text, text) FROM PUBLIC;
+
+-- Tells a caller of a commit what is wrong with its arguments. It returns where nothing is: then p_old is a version
+-- that no row can have, which is a conflict.
+CREATE FUNCTION @extschema@.harel__refuse_commit(
+    p_id text, p_defn text, p_data text, p_old bigint, p_event text
+) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL OR octet_length(p_id) NOT BETWEEN 1 AND 1000 THEN
+        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+    END IF;
+    IF p_defn IS NULL OR octet_length(p_defn) NOT BETWEEN 1 AND 1000 THEN
+        PERFORM @extschema@.harel__refuse_key('definition id', p_defn);
+    END IF;
+    IF octet_length(p_event) > 1000 THEN
+        PERFORM @extschema@.harel__refuse_key('event id', p_event);
+    END IF;
+    IF p_data IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'data must be JSON',
+            DETAIL = format('Execution %L: data is NULL.', p_id),
+            HINT = 'Pass the whole execution as JSON text.';
+    END IF;
+    IF p_old IS NULL OR p_old < 0 OR p_old = 2147483647 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST002',
+            MESSAGE = 'the version loaded must be between 0 and 2147483646',
+            DETAIL = format('Execution %L: the version is %s.', p_id, coalesce(p_old::text, 'NULL')),
+            HINT = 'Pass 0 for the first save, and after it the version that was loaded.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_commit(text, text, text, bigint, text)
+IS 'Internal. Raises the error of class ST that the arguments of a commit deserve, if any.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_commit(text, text, text, bigint, text) FROM PUBLIC;
+
+-- The gate of every commit. It has no search path of its own: only the functions below call it, which pin theirs, and
+-- to set it again costs as much as the rest of the call.
+CREATE FUNCTION @extschema@.harel__swap(
+    p_id text, p_defn text, p_data text, p_old bigint, p_event text
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    v_json jsonb;
+BEGIN
+    IF p_data IS NULL
+        OR (p_old BETWEEN 0 AND 2147483646) IS NOT TRUE
+        OR (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE
+        OR (octet_length(p_defn) BETWEEN 1 AND 1000) IS NOT TRUE
+        OR octet_length(p_event) > 1000
+    THEN
+        PERFORM @extschema@.harel__refuse_commit(p_id, p_defn, p_data, p_old, p_event);
+        RETURN false;
+    END IF;
+
+    BEGIN
+        v_json := p_data::jsonb;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+        v_json := @extschema@.harel__fields(p_id, p_data);
+    END;
+
+    IF p_old = 0 THEN
+        INSERT INTO @extschema@.executions AS e (
+            id, definition_id, data, version, status, outcome, active_path, parent_id, finished_at
+        ) VALUES (
+            p_id, p_defn, p_data, 1,
+            coalesce(left(v_json ->> 'status', 100), ''),
+            v_json ->> 'outcome',
+            v_json ->> 'active_path',
+            v_json ->> 'parent_id',
+            CASE WHEN v_json ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED') THEN now() END
+        )
+        ON CONFLICT (id) DO NOTHING;
+    ELSE
+        UPDATE @extschema@.executions AS e
+        SET definition_id = p_defn,
+            data = p_data,
+            version = p_old + 1,
+            status = coalesce(left(v_json ->> 'status', 100), ''),
+            outcome = v_json ->> 'outcome',
+            active_path = v_json ->> 'active_path',
+            parent_id = v_json ->> 'parent_id',
+            updated_at = now(),
+            finished_at = CASE
+                WHEN v_json ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED') THEN coalesce(e.finished_at, now())
+            END
+        WHERE e.id = p_id AND e.version = p_old;
+    END IF;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+
+    IF p_event <> '' THEN
+        INSERT INTO @extschema@.processed_events (execution_id, event_id)
+        VALUES (p_id, p_event)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text)
+IS 'Internal. harel_commit_cas() without its answer to a serialization failure.';
+REVOKE ALL ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_commit_cas(
+    p_id text,
+    p_defn text,
+    p_data text,
+    p_old bigint,
+    p_event text DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- Under READ COMMITTED a lost race matches no row. Under a stricter level PostgreSQL raises instead, and only there
+    -- is a subtransaction, which spends a transaction id, worth its price.
+    IF current_setting('transaction_isolation') = 'read committed' THEN
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+    END IF;
+    BEGIN
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+    EXCEPTION WHEN serialization_failure THEN
+        RETURN false;
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text)
+IS 'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks the event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing was written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;

@@ -1,0 +1,200 @@
+-- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty list.
+-- The caller looks at the shape of each list; this says what is wrong with it.
+CREATE FUNCTION @extschema@.harel__refuse_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST004',
+        MESSAGE = format('the arrays for %s must be parallel', p_list),
+        DETAIL = format(
+            'Execution %L: their bounds are %s.', left(p_id, 100),
+            (SELECT string_agg(coalesce(d.bounds, 'empty'), ', ' ORDER BY d.place)
+             FROM unnest(p_dimensions) WITH ORDINALITY AS d (bounds, place))
+        ),
+        HINT = 'Pass one-dimensional arrays of one length, counted from 1, with no NULL but for the target of a broadcast.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_list(text, text, text[])
+IS 'Internal. Raises ST004 for arrays of unequal length or shape, or with a NULL where a value is needed.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_list(text, text, text[]) FROM PUBLIC;
+
+-- Pinned by its callers, like harel__swap().
+CREATE FUNCTION @extschema@.harel__commit(
+    p_id text,
+    p_defn text,
+    p_data text,
+    p_old bigint,
+    p_event text,
+    p_emit_targets text[],
+    p_emit_events text[],
+    p_spawn_children text[],
+    p_spawn_root_paths text[],
+    p_spawn_contexts text[],
+    p_timer_actions text[],
+    p_timer_paths text[],
+    p_timer_fire_ats double precision[],
+    p_trace text,
+    p_trace_max integer,
+    OUT committed boolean,
+    OUT stored_version integer,
+    OUT outbox_seqs bigint[]
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    v_seq bigint;
+BEGIN
+    outbox_seqs := '{}';
+    IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
+        OR array_ndims(p_emit_events) <> 1
+        OR array_lower(p_emit_events, 1) <> 1
+        OR array_position(p_emit_events, NULL) IS NOT NULL
+    THEN
+        PERFORM @extschema@.harel__refuse_list(
+            p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events)
+        );
+    END IF;
+    IF array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_root_paths)
+        OR array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_contexts)
+        OR array_ndims(p_spawn_children) <> 1
+        OR array_lower(p_spawn_children, 1) <> 1
+        OR array_position(p_spawn_root_paths, NULL) IS NOT NULL
+        OR array_position(p_spawn_contexts, NULL) IS NOT NULL
+    THEN
+        PERFORM @extschema@.harel__refuse_list(
+            p_id, 'spawns', array_dims(p_spawn_children), array_dims(p_spawn_root_paths), array_dims(p_spawn_contexts)
+        );
+    END IF;
+    IF array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_paths)
+        OR array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_fire_ats)
+        OR array_ndims(p_timer_actions) <> 1
+        OR array_lower(p_timer_actions, 1) <> 1
+        OR array_position(p_timer_paths, NULL) IS NOT NULL
+    THEN
+        PERFORM @extschema@.harel__refuse_list(
+            p_id, 'timers', array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
+        );
+    END IF;
+
+    committed := @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+    IF NOT committed THEN
+        RETURN;
+    END IF;
+    stored_version := p_old + 1;
+
+    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest().
+    FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
+        IF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
+            PERFORM @extschema@.harel__refuse_key('target id', p_emit_targets[i]);
+        END IF;
+        INSERT INTO @extschema@.outbox (target_id, event, source_id)
+        VALUES (p_emit_targets[i], p_emit_events[i], p_id)
+        RETURNING seq INTO v_seq;
+        outbox_seqs[i] := v_seq;
+    END LOOP;
+
+    FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
+        IF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+            PERFORM @extschema@.harel__refuse_key('child id', p_spawn_children[i]);
+        END IF;
+        INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
+        VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
+    END LOOP;
+
+    FOR i IN 1 .. coalesce(cardinality(p_timer_actions), 0) LOOP
+        IF octet_length(p_timer_paths[i]) > 1000 THEN
+            PERFORM @extschema@.harel__refuse_key('timer path', p_timer_paths[i]);
+        END IF;
+        IF p_timer_actions[i] = 'schedule' THEN
+            IF (abs(p_timer_fire_ats[i]) < 'Infinity') IS NOT TRUE THEN
+                PERFORM @extschema@.harel__refuse_time(
+                    format('Execution %L, timer %L', p_id, p_timer_paths[i]), p_timer_fire_ats[i]
+                );
+            END IF;
+            INSERT INTO @extschema@.timers AS t (execution_id, path, fire_at)
+            VALUES (p_id, p_timer_paths[i], p_timer_fire_ats[i])
+            ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at;
+        ELSIF p_timer_actions[i] = 'cancel' THEN
+            DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id AND t.path = p_timer_paths[i];
+        ELSE
+            RAISE EXCEPTION USING
+                ERRCODE = 'ST005',
+                MESSAGE = 'unknown timer action',
+                DETAIL = format(
+                    'Execution %L, timer %L: the action is %s.',
+                    p_id, p_timer_paths[i], coalesce(quote_literal(left(p_timer_actions[i], 40)), 'NULL')
+                ),
+                HINT = 'Pass schedule or cancel.';
+        END IF;
+    END LOOP;
+
+    IF p_trace IS NOT NULL THEN
+        PERFORM @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__commit(
+    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+) IS 'Internal. harel_commit() without its answer to a serialization failure and without the version that a conflict found.';
+REVOKE ALL ON FUNCTION @extschema@.harel__commit(
+    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_commit(
+    p_id text,
+    p_defn text,
+    p_data text,
+    p_old bigint,
+    p_event text DEFAULT NULL,
+    p_emit_targets text[] DEFAULT NULL,
+    p_emit_events text[] DEFAULT NULL,
+    p_spawn_children text[] DEFAULT NULL,
+    p_spawn_root_paths text[] DEFAULT NULL,
+    p_spawn_contexts text[] DEFAULT NULL,
+    p_timer_actions text[] DEFAULT NULL,
+    p_timer_paths text[] DEFAULT NULL,
+    p_timer_fire_ats double precision[] DEFAULT NULL,
+    p_trace text DEFAULT NULL,
+    p_trace_max integer DEFAULT NULL,
+    OUT committed boolean,
+    OUT stored_version integer,
+    OUT outbox_seqs bigint[]
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- See harel_commit_cas() for the two ways.
+    IF current_setting('transaction_isolation') = 'read committed' THEN
+        SELECT c.* INTO committed, stored_version, outbox_seqs
+        FROM @extschema@.harel__commit(
+            p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
+            p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
+            p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+        ) c;
+    ELSE
+        BEGIN
+            SELECT c.* INTO committed, stored_version, outbox_seqs
+            FROM @extschema@.harel__commit(
+                p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
+                p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
+                p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+            ) c;
+        EXCEPTION WHEN serialization_failure THEN
+            committed := false;
+            outbox_seqs := '{}';
+        END;
+    END IF;
+    IF NOT committed THEN
+        stored_version := (SELECT e.version FROM @extschema@.executions e WHERE e.id = p_id);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_commit(
+    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+) IS 'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). Returns whether it committed, the version now stored (on a conflict the one found, NULL where there is no such execution) and the seqs of the outbox rows in the order given. Raises ST001 to ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit(
+    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+) FROM PUBLIC;

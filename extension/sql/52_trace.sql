@@ -1,0 +1,83 @@
+-- Two writers of one execution's trace take turns, since each holds the lock of the execution's row. Without such a
+-- row, before the first save, the primary key decides and the loser takes the next number.
+CREATE FUNCTION @extschema@.harel__push_trace(p_id text, p_entry text, p_max integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    v_idx integer;
+BEGIN
+    IF p_max < 0 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST002',
+            MESSAGE = 'the cap of a trace must not be negative',
+            DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
+            HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
+    END IF;
+    LOOP
+        SELECT t.idx + 1 INTO v_idx
+        FROM @extschema@.trace t
+        WHERE t.execution_id = p_id
+        ORDER BY t.idx DESC
+        LIMIT 1;
+        v_idx := coalesce(v_idx, 0);
+        INSERT INTO @extschema@.trace (execution_id, idx, entry)
+        VALUES (p_id, v_idx, p_entry)
+        ON CONFLICT DO NOTHING;
+        EXIT WHEN FOUND;
+    END LOOP;
+    -- Below the cap nothing can be over it. At the cap the entries are counted: numbers may have gaps.
+    IF p_max > 0 AND v_idx >= p_max THEN
+        DELETE FROM @extschema@.trace t
+        WHERE t.execution_id = p_id
+            AND t.idx <= (
+                SELECT k.idx FROM @extschema@.trace k
+                WHERE k.execution_id = p_id
+                ORDER BY k.idx DESC
+                OFFSET p_max LIMIT 1
+            );
+    END IF;
+    RETURN v_idx;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__push_trace(text, text, integer)
+IS 'Internal. Appends a trace entry for a caller that holds the lock of the execution; returns its idx.';
+REVOKE ALL ON FUNCTION @extschema@.harel__push_trace(text, text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_append_trace(p_id text, p_entry text, p_max integer DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+    END IF;
+    IF p_entry IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'a trace entry must not be NULL',
+            DETAIL = format('Execution %L.', p_id),
+            HINT = 'Pass the entry as a text, for instance JSON.';
+    END IF;
+    PERFORM FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    RETURN @extschema@.harel__push_trace(p_id, p_entry, p_max);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_append_trace(text, text, integer)
+IS 'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are kept (0 or NULL: all). Raises ST001, ST002 or ST003.';
+REVOKE ALL ON FUNCTION @extschema@.harel_append_trace(text, text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_read_trace(p_id text) RETURNS TABLE (idx integer, entry text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT t.idx, t.entry
+    FROM @extschema@.trace t
+    WHERE t.execution_id = p_id
+    ORDER BY t.idx;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_read_trace(text)
+IS 'The trace of an execution, oldest entry first, each with the idx that it was given.';
+REVOKE ALL ON FUNCTION @extschema@.harel_read_trace(text) FROM PUBLIC;

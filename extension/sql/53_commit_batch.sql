@@ -1,0 +1,142 @@
+-- Where in a flat list the items of each commit end, from the position of the commit that each item belongs to.
+CREATE FUNCTION @extschema@.harel__ends(p_list text, p_commits integer[], p_items text, p_count integer) RETURNS integer[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_ends integer[] := array_fill(0, ARRAY[p_count]);
+    v_previous integer := 1;
+    v_commit integer;
+BEGIN
+    IF array_dims(p_commits) IS DISTINCT FROM p_items OR array_ndims(p_commits) <> 1 OR array_lower(p_commits, 1) <> 1 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST004',
+            MESSAGE = format('the arrays for %s must be parallel', p_list),
+            DETAIL = format('Their bounds are %s, %s.', coalesce(array_dims(p_commits), 'empty'), coalesce(p_items, 'empty')),
+            HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
+    END IF;
+    FOR i IN 1 .. coalesce(cardinality(p_commits), 0) LOOP
+        v_commit := p_commits[i];
+        IF (v_commit BETWEEN v_previous AND p_count) IS NOT TRUE THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'ST004',
+                MESSAGE = format('the commits of %s must be positions in the batch in ascending order', p_list),
+                DETAIL = format('Item %s belongs to commit %s, of %s.', i, coalesce(v_commit::text, 'NULL'), p_count),
+                HINT = 'Count the commits from 1 and list the items of the first one first.';
+        END IF;
+        v_ends[v_commit] := i;
+        v_previous := v_commit;
+    END LOOP;
+    FOR i IN 2 .. p_count LOOP
+        v_ends[i] := greatest(v_ends[i], v_ends[i - 1]);
+    END LOOP;
+    RETURN v_ends;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__ends(text, integer[], text, integer)
+IS 'Internal. For each commit of a batch, the position of its last item in a flat list; raises ST004.';
+REVOKE ALL ON FUNCTION @extschema@.harel__ends(text, integer[], text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_commit_batch(
+    p_ids text[],
+    p_defns text[],
+    p_datas text[],
+    p_olds bigint[],
+    p_events text[] DEFAULT NULL,
+    p_emit_commits integer[] DEFAULT NULL,
+    p_emit_targets text[] DEFAULT NULL,
+    p_emit_events text[] DEFAULT NULL,
+    p_spawn_commits integer[] DEFAULT NULL,
+    p_spawn_children text[] DEFAULT NULL,
+    p_spawn_root_paths text[] DEFAULT NULL,
+    p_spawn_contexts text[] DEFAULT NULL,
+    p_timer_commits integer[] DEFAULT NULL,
+    p_timer_actions text[] DEFAULT NULL,
+    p_timer_paths text[] DEFAULT NULL,
+    p_timer_fire_ats double precision[] DEFAULT NULL,
+    p_traces text[] DEFAULT NULL,
+    p_trace_max integer DEFAULT NULL
+) RETURNS TABLE (id text, committed boolean, stored_version integer, outbox_seqs bigint[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_count integer := coalesce(cardinality(p_ids), 0);
+    v_emit_ends integer[];
+    v_spawn_ends integer[];
+    v_timer_ends integer[];
+    v_committed boolean[];
+    v_versions integer[];
+    v_seqs bigint[] := '{}';
+    v_seq_starts integer[];
+    v_seq_ends integer[];
+    v_result record;
+    i integer;
+    e integer;
+    s integer;
+    t integer;
+BEGIN
+    IF v_count = 0 AND coalesce(cardinality(p_defns), cardinality(p_datas), cardinality(p_olds), 0) = 0 THEN
+        RETURN;
+    END IF;
+    IF array_ndims(p_ids) IS DISTINCT FROM 1
+        OR array_lower(p_ids, 1) <> 1
+        OR array_dims(p_defns) IS DISTINCT FROM array_dims(p_ids)
+        OR array_dims(p_datas) IS DISTINCT FROM array_dims(p_ids)
+        OR array_dims(p_olds) IS DISTINCT FROM array_dims(p_ids)
+        OR array_dims(p_events) <> array_dims(p_ids)
+        OR array_dims(p_traces) <> array_dims(p_ids)
+    THEN
+        PERFORM @extschema@.harel__refuse_list(
+            p_ids[1], 'a batch', array_dims(p_ids), array_dims(p_defns), array_dims(p_datas), array_dims(p_olds),
+            array_dims(p_events), array_dims(p_traces)
+        );
+    END IF;
+    v_emit_ends := @extschema@.harel__ends('emits', p_emit_commits, array_dims(p_emit_events), v_count);
+    v_spawn_ends := @extschema@.harel__ends('spawns', p_spawn_commits, array_dims(p_spawn_children), v_count);
+    v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, array_dims(p_timer_actions), v_count);
+
+    -- Each commit locks its row, or the place of one to come, until the end of the transaction. Taken in the order of
+    -- the ids, the locks of two batches cannot wait for each other in a circle.
+    FOR i IN
+        SELECT b.place FROM unnest(p_ids) WITH ORDINALITY AS b (id, place)
+        ORDER BY b.id COLLATE "C", b.place
+    LOOP
+        -- Subscripts before the first commit give NULL: its items start at 1.
+        e := coalesce(v_emit_ends[i - 1], 0) + 1;
+        s := coalesce(v_spawn_ends[i - 1], 0) + 1;
+        t := coalesce(v_timer_ends[i - 1], 0) + 1;
+        v_result := @extschema@.harel_commit(
+            p_ids[i], p_defns[i], p_datas[i], p_olds[i], p_events[i],
+            p_emit_targets[e:v_emit_ends[i]],
+            p_emit_events[e:v_emit_ends[i]],
+            p_spawn_children[s:v_spawn_ends[i]],
+            p_spawn_root_paths[s:v_spawn_ends[i]],
+            p_spawn_contexts[s:v_spawn_ends[i]],
+            p_timer_actions[t:v_timer_ends[i]],
+            p_timer_paths[t:v_timer_ends[i]],
+            p_timer_fire_ats[t:v_timer_ends[i]],
+            p_traces[i],
+            p_trace_max
+        );
+        v_committed[i] := v_result.committed;
+        v_versions[i] := v_result.stored_version;
+        v_seq_starts[i] := cardinality(v_seqs) + 1;
+        v_seqs := v_seqs || v_result.outbox_seqs;
+        v_seq_ends[i] := cardinality(v_seqs);
+    END LOOP;
+
+    RETURN QUERY
+    SELECT b.id, v_committed[b.place], v_versions[b.place], v_seqs[v_seq_starts[b.place]:v_seq_ends[b.place]]
+    FROM unnest(p_ids) WITH ORDINALITY AS b (id, place)
+    ORDER BY b.place;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_commit_batch(
+    text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer
+) IS 'Many commits in one call and one transaction, each as by harel_commit() and each winning or losing by itself; one row for each, in the order given. The items of all commits stand in flat lists, beside the position (from 1, ascending) of the commit that each belongs to. Rows are locked in the order of the ids, so that batches cannot deadlock; commits of one execution are applied in the order given. Raises ST001 to ST006, and then none is committed.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit_batch(
+    text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer
+) FROM PUBLIC;

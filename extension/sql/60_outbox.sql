@@ -1,0 +1,36 @@
+CREATE FUNCTION @extschema@.harel_pending_outbox(p_limit integer DEFAULT NULL)
+RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT o.seq, o.target_id, o.event, o.source_id
+    FROM @extschema@.outbox o
+    ORDER BY o.seq
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_pending_outbox(integer)
+IS 'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for (NULL: a broadcast) and the one that emitted it. Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_pending_outbox(integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_ack_outbox(p_seq bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    IF p_seq IS NULL THEN
+        PERFORM @extschema@.harel__refuse_seq();
+    END IF;
+    DELETE FROM @extschema@.outbox o WHERE o.seq = p_seq;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_ack_outbox(bigint)
+IS 'Removes an event that has been sent; returns 1, or 0 where it was not pending. Raises ST001 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_ack_outbox(bigint) FROM PUBLIC;
