@@ -1,0 +1,1 @@
+"""The models of a running statechart and the stores that keep it."""

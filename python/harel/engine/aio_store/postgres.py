@@ -1,0 +1,94 @@
+"""The asynchronous store, over a pool of connections."""
+
+import asyncio
+from typing import Any, TypeVar
+
+from ...spec.states import Event
+from ..execution import Execution
+from ..store._calls import Call, Calls
+from ..store._connect import OPTIONS, connect, dropped
+from ._methods import AsyncStoreMethods, run_on
+
+Result = TypeVar("Result")
+
+
+class AsyncPostgresStore(AsyncStoreMethods):
+    """A store in PostgreSQL for asyncio.
+
+    `connection` is a pool (psycopg_pool.AsyncConnectionPool or one like it) or a single asynchronous connection: a call
+    joins the transaction that this is in, and otherwise ends its own. The store is looked for at the first call, in
+    `schema` (None: where the search path or the extension has it), and with `create_schema` created if need be;
+    without it StoreNotInstalled is raised. Executions and events are read as `execution_type` and `event_type`.
+    """
+
+    def __init__(
+        self,
+        connection: Any,
+        *,
+        schema: str | None = None,
+        create_schema: bool = True,
+        trace_max: int = 200,
+        execution_type: type[Execution] = Execution,
+        event_type: type[Event] = Event,
+    ) -> None:
+        self.trace_max = trace_max
+        self._connection = connection
+        self._owned = False
+        self._options = (schema, create_schema, execution_type, event_type)
+        self._calls: Calls | None = None
+        self._setting_up = asyncio.Lock()
+
+    @classmethod
+    async def from_dsn(
+        cls,
+        dsn: str,
+        pool_size: int = 10,
+        *,
+        connect_retries: int = 15,
+        retry_delay: float = 1.0,
+        **options: Any,
+    ) -> "AsyncPostgresStore":
+        """A store with a pool of its own, of at most `pool_size` connections; `options` are those of the class.
+
+        A server that is still starting is tried again `connect_retries` times, `retry_delay` seconds apart. The pool
+        replaces connections that the server has dropped.
+        """
+        import psycopg
+        import psycopg_pool
+
+        async def check(connection: Any) -> None:
+            if dropped(connection):
+                raise psycopg.OperationalError("the server has closed this connection")
+
+        # The pool does not tell a server that refuses from one that is not there yet.
+        (await asyncio.to_thread(connect, dsn, connect_retries, retry_delay)).close()
+        pool = psycopg_pool.AsyncConnectionPool(
+            dsn, min_size=1, max_size=pool_size, kwargs=OPTIONS, check=check, open=False
+        )
+        store = cls(pool, **options)
+        store._owned = True
+        try:
+            await pool.open()
+            await store._ready()
+        except BaseException:
+            await pool.close()
+            raise
+        return store
+
+    async def close(self) -> None:
+        """Closes the pool, if it is the store's own. A closed store cannot be used again."""
+        if self._owned:
+            await self._connection.close()
+
+    async def _ready(self) -> Calls:
+        if self._calls is None:
+            async with self._setting_up:
+                if self._calls is None:
+                    self._calls = await self._set_up(*self._options)
+        return self._calls
+
+    async def _run(self, call: Call[Result]) -> Result:
+        if not hasattr(self._connection, "connection"):
+            return await run_on(self._connection, call)
+        async with self._connection.connection() as connection:
+            return await run_on(connection, call)

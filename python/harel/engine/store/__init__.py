@@ -1,0 +1,29 @@
+"""The store: the synchronous client, and what both clients share."""
+
+from ._base import (
+    InvalidArgument,
+    OutboxEntry,
+    SpawnEntry,
+    StoreConflict,
+    StoreError,
+    StoreNotInstalled,
+    StoreVersionMismatch,
+    TimerOp,
+)
+from ._install import install_script
+from ._methods import ExecutionStore
+from .postgres import PostgresStore
+
+__all__ = [
+    "ExecutionStore",
+    "InvalidArgument",
+    "OutboxEntry",
+    "PostgresStore",
+    "SpawnEntry",
+    "StoreConflict",
+    "StoreError",
+    "StoreNotInstalled",
+    "StoreVersionMismatch",
+    "TimerOp",
+    "install_script",
+]

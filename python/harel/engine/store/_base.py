@@ -1,0 +1,102 @@
+"""What goes into a store and comes out of it, and what it raises."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...spec.states import Event
+
+
+@dataclass(frozen=True)
+class TimerOp:
+    """An operation on the timer of one path: `schedule` it for `fire_at` (seconds since the epoch) or `cancel` it."""
+
+    action: str
+    path: str
+    fire_at: float = 0.0
+
+
+@dataclass(frozen=True)
+class OutboxEntry:
+    """An event waiting to be sent; `target_id` is None for a broadcast, `source_id` is who emitted it."""
+
+    seq: int
+    target_id: str | None
+    event: Event
+    source_id: str | None = None
+
+
+@dataclass(frozen=True)
+class SpawnEntry:
+    """A child execution waiting to be created."""
+
+    seq: int
+    parent_id: str
+    child_id: str
+    root_path: str
+    context: dict[str, Any]
+
+
+class StoreError(Exception):
+    """Base of what a store itself raises. Errors of the database driver come through as they are."""
+
+
+class StoreConflict(StoreError):
+    """Another worker committed first: nothing was written. Load the execution again and decide anew.
+
+    `expected` is the version that the commit was based on, `found` the one now stored: None where there is no such
+    execution, or where the server told of the conflict by a serialization failure.
+    """
+
+    def __init__(self, execution_id: str, expected: int, found: int | None) -> None:
+        super().__init__(execution_id, expected, found)
+        self.execution_id = execution_id
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"execution {self.execution_id!r} is at version {self.found}, not {self.expected}"
+
+
+class InvalidArgument(StoreError, ValueError):
+    """A call that no store can carry out: `code` is a SQLSTATE of class ST, `detail` names the ids, `hint` the remedy."""
+
+    def __init__(self, code: str, message: str, detail: str | None = None, hint: str | None = None) -> None:
+        super().__init__(code, message, detail, hint)
+        self.code = code
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (f"{self.code}: {self.message}.", self.detail, self.hint) if part)
+
+
+class StoreNotInstalled(StoreError):
+    """There is no store in the database, or not in the schema asked for."""
+
+
+class StoreVersionMismatch(StoreError):
+    """The store in the database is of a version that this client does not know."""
+
+
+def translated(error: BaseException) -> StoreError | None:
+    """The store's own error that a driver's error stands for, found by its SQLSTATE; None if it stands for none."""
+    code = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    if not (isinstance(code, str) and code.startswith("ST")):
+        return None
+    diag: Any = getattr(error, "diag", None)
+    return InvalidArgument(
+        code,
+        getattr(diag, "message_primary", None) or str(error),
+        getattr(diag, "message_detail", None),
+        getattr(diag, "message_hint", None),
+    )
+
+
+def is_serialization_failure(error: BaseException) -> bool:
+    """Whether the server undid a transaction because of another one (SQLSTATE 40001)."""
+    return "40001" in (getattr(error, "sqlstate", None), getattr(error, "pgcode", None))
+
+
+TraceEntry = Mapping[str, Any]

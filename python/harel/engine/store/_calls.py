@@ -1,0 +1,219 @@
+"""Every call of a store, once: its SQL, its parameters and what its rows mean. No I/O.
+
+Each method makes a Call, which the stores run in one round trip. The behaviour is in the functions of the extension;
+here stands only how to reach them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic_core import from_json
+
+from ...spec.states import Event
+from ..execution import Execution, ExecutionPage, ExecutionSummary, Status
+from ._base import OutboxEntry, SpawnEntry, TimerOp, TraceEntry
+from ._json import dump_dict, dump_model, load_model
+
+Row = tuple[Any, ...]
+Result = TypeVar("Result")
+
+Emit = tuple[str | None, Event]
+Spawn = tuple[str, str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Result]):
+    """A statement in the paramstyle `format`, its parameters, and how to read the rows that it returns."""
+
+    sql: str
+    params: Sequence[Any]
+    decode: Callable[[list[Row]], Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a commit. `found` is the version stored where it lost, if `found_known`."""
+
+    committed: bool
+    seqs: list[int]
+    found: int | None = None
+    found_known: bool = True
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Calls:
+    """The calls of the store in one schema, in terms of the models of one engine."""
+
+    def __init__(
+        self,
+        schema: str,
+        execution_type: type[Execution] = Execution,
+        event_type: type[Event] = Event,
+    ) -> None:
+        self.execution_type = execution_type
+        self.event_type = event_type
+        # A per cent sign in a name must not be taken for a parameter.
+        prefix = quoted(schema).replace("%", "%%") + ".harel_"
+        self._version = f"SELECT {prefix}version()"
+        self._load = f"SELECT data, already_processed, version FROM {prefix}load_for_event(%s, %s)"
+        self._commit_cas = f"SELECT {prefix}commit_cas(%s, %s, %s, %s, %s)"
+        self._commit = (
+            f"SELECT committed, stored_version, outbox_seqs FROM {prefix}commit(%s, %s, %s, %s, %s, "
+            "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], "
+            "%s::text[], %s::text[], %s::double precision[], %s, %s)"
+        )
+        self._is_processed = f"SELECT {prefix}is_processed(%s, %s)"
+        self._list = (
+            "SELECT id, definition_id, status, outcome, active_path, version, parent_id, "
+            "extract(epoch FROM finished_at)::double precision, next_cursor "
+            f"FROM {prefix}list(%s, %s::text[], %s, %s, %s)"
+        )
+        self._pending_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}pending_outbox(%s)"
+        self._ack_outbox = f"SELECT {prefix}ack_outbox(%s)"
+        self._pending_spawns = f"SELECT seq, parent_id, child_id, root_path, context FROM {prefix}pending_spawns(%s)"
+        self._ack_spawn = f"SELECT {prefix}ack_spawn(%s)"
+        self._due_timers = f"SELECT execution_id, path, fire_at FROM {prefix}due_timers(%s, %s)"
+        self._delete_timer = f"SELECT {prefix}delete_timer(%s, %s, %s)"
+        self._append_trace = f"SELECT {prefix}append_trace(%s, %s, %s)"
+        self._read_trace = f"SELECT idx, entry FROM {prefix}read_trace(%s)"
+
+    def version(self) -> Call[str]:
+        return Call(self._version, (), _scalar)
+
+    def load(self, execution_id: str) -> Call[Execution | None]:
+        return Call(self._load, (execution_id, None), lambda rows: self._loaded(execution_id, rows[0])[0])
+
+    def load_for_event(self, execution_id: str, event_id: str) -> Call[tuple[Execution | None, bool]]:
+        return Call(self._load, (execution_id, event_id), lambda rows: self._loaded(execution_id, rows[0]))
+
+    def stored_version(self, execution_id: str) -> Call[int | None]:
+        return Call(self._load, (execution_id, None), lambda rows: rows[0][2])
+
+    def commit(
+        self,
+        exe: Execution,
+        emits: Iterable[Emit],
+        processed_event_id: str | None,
+        timers: Iterable[TimerOp],
+        spawns: Iterable[Spawn],
+        trace: TraceEntry | None,
+        trace_max: int | None,
+    ) -> Call[Outcome]:
+        """The commit of `exe` as its next version, by the fast path where there is nothing to enqueue."""
+        what = f"the data of execution {exe.id!r}"
+        data = dump_model(exe.model_copy(update={"version": exe.version + 1}), what)
+        head = (exe.id, exe.definition_id, data, exe.version, processed_event_id)
+        emits, timers, spawns = list(emits), list(timers), list(spawns)
+        if not (emits or timers or spawns or trace is not None):
+            return Call(self._commit_cas, head, _swapped)
+        params = (
+            *head,
+            [target for target, _ in emits],
+            [dump_model(event, f"an event of execution {exe.id!r}") for _, event in emits],
+            [child_id for child_id, _, _ in spawns],
+            [root_path for _, root_path, _ in spawns],
+            [dump_dict(context, f"a spawn of execution {exe.id!r}") for _, _, context in spawns],
+            [timer.action for timer in timers],
+            [timer.path for timer in timers],
+            [timer.fire_at for timer in timers],
+            None if trace is None else dump_dict(trace, f"a trace entry of execution {exe.id!r}"),
+            trace_max,
+        )
+        return Call(self._commit, params, _committed)
+
+    def is_processed(self, execution_id: str, event_id: str) -> Call[bool]:
+        return Call(self._is_processed, (execution_id, event_id), _scalar)
+
+    def list_executions(
+        self,
+        status: Status | str | Iterable[Status | str] | None,
+        definition_id: str | None,
+        roots_only: bool,
+        limit: int,
+        cursor: str | None,
+    ) -> Call[ExecutionPage]:
+        if isinstance(status, str):
+            status = (status,)
+        statuses = None if status is None else [s.value if isinstance(s, Status) else s for s in status]
+        return Call(self._list, (definition_id, statuses, roots_only, limit, cursor), _page)
+
+    def pending_outbox(self, limit: int | None) -> Call[list[OutboxEntry]]:
+        return Call(
+            self._pending_outbox,
+            (limit,),
+            lambda rows: [
+                OutboxEntry(seq, target_id, load_model(self.event_type, event, f"outbox row {seq}"), source_id)
+                for seq, target_id, event, source_id in rows
+            ],
+        )
+
+    def ack_outbox(self, seq: int) -> Call[bool]:
+        return Call(self._ack_outbox, (seq,), _any)
+
+    def pending_spawns(self, limit: int | None) -> Call[list[SpawnEntry]]:
+        return Call(
+            self._pending_spawns,
+            (limit,),
+            lambda rows: [
+                SpawnEntry(seq, parent_id, child_id, root_path, from_json(context))
+                for seq, parent_id, child_id, root_path, context in rows
+            ],
+        )
+
+    def ack_spawn(self, seq: int) -> Call[bool]:
+        return Call(self._ack_spawn, (seq,), _any)
+
+    def due_timers(self, now: float, limit: int | None) -> Call[list[tuple[str, str, float]]]:
+        return Call(self._due_timers, (now, limit), lambda rows: [(id, path, fire_at) for id, path, fire_at in rows])
+
+    def delete_timer(self, execution_id: str, path: str, fire_at: float) -> Call[bool]:
+        return Call(self._delete_timer, (execution_id, path, fire_at), _any)
+
+    def append_trace(self, execution_id: str, entry: TraceEntry, trace_max: int | None) -> Call[int]:
+        text = dump_dict(entry, f"a trace entry of execution {execution_id!r}")
+        return Call(self._append_trace, (execution_id, text, trace_max), _scalar)
+
+    def read_trace(self, execution_id: str) -> Call[list[dict[str, Any]]]:
+        return Call(
+            self._read_trace,
+            (execution_id,),
+            lambda rows: [{**from_json(entry), "index": index} for index, entry in rows],
+        )
+
+    def _loaded(self, execution_id: str, row: Row) -> tuple[Execution | None, bool]:
+        data, already_processed, version = row
+        if data is None:
+            return None, False
+        exe = load_model(self.execution_type, data, f"execution {execution_id!r}")
+        # What guards a commit is the version of the row; a writer in another language may leave it out of the data.
+        if exe.version != version:
+            exe.version = version
+        return exe, already_processed
+
+
+def _scalar(rows: list[Row]) -> Any:
+    return rows[0][0]
+
+
+def _any(rows: list[Row]) -> bool:
+    return bool(rows[0][0])
+
+
+def _swapped(rows: list[Row]) -> Outcome:
+    return Outcome(rows[0][0], [], found_known=False)
+
+
+def _committed(rows: list[Row]) -> Outcome:
+    committed, stored_version, seqs = rows[0]
+    return Outcome(committed, list(seqs), stored_version)
+
+
+def _page(rows: list[Row]) -> ExecutionPage:
+    names = ("id", "definition_id", "status", "outcome", "active_path", "version", "parent_id", "finished_at")
+    items = [ExecutionSummary(**dict(zip(names, row[:-1], strict=True))) for row in rows]
+    return ExecutionPage(items=items, next_cursor=rows[-1][-1] if rows else None)

@@ -1,0 +1,57 @@
+"""Connections of a store's own. psycopg is imported here only, and only when one is made."""
+
+import select
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import psycopg
+
+# In autocommit a call is one statement and nothing else.
+OPTIONS: dict[str, Any] = {"autocommit": True, "fallback_application_name": "harel"}
+
+
+def connect(dsn: str, retries: int, delay: float) -> "psycopg.Connection[Any]":
+    """A connection; while the server is starting or not there, tried again `retries` times, `delay` seconds apart.
+
+    Raises psycopg.OperationalError: at once where a server answers and refuses, such as for a wrong password.
+    """
+    import psycopg
+
+    refusals = 0
+    while True:
+        try:
+            return psycopg.connect(dsn, **OPTIONS)
+        except psycopg.OperationalError:
+            if psycopg.pq.PGconn.ping(dsn.encode()) == psycopg.pq.Ping.OK:
+                # It may have come up between the two, so it has to refuse twice.
+                refusals += 1
+                if refusals > 1:
+                    raise
+                continue
+            if retries <= 0:
+                raise
+        retries -= 1
+        time.sleep(delay)
+
+
+def dropped(connection: Any) -> bool:
+    """Whether an idle psycopg connection was closed by the server, found without a round trip.
+
+    A server that closes a connection sends word of it, or at least the end of the stream, so there is something to
+    read. A network that went away silently shows only when the connection is used.
+    """
+    if connection.closed:
+        return True
+    with suppress(Exception):
+        while not connection.closed and _readable(connection.pgconn.socket):
+            connection.pgconn.consume_input()
+        return bool(connection.closed)
+    return True
+
+
+def _readable(socket: int) -> bool:
+    poll = select.poll()
+    poll.register(socket, select.POLLIN)
+    return bool(poll.poll(0))

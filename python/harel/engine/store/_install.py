@@ -1,0 +1,96 @@
+"""How a client finds the store in a database, and the statement that creates it where there is none. No I/O."""
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from ._base import StoreNotInstalled, StoreVersionMismatch
+from ._calls import Call, Row
+
+# The store that this client brings, and the one that it can talk to: any of the same major version.
+VERSION = "1.0"
+
+# The schema of the store: the one asked for, or the first in the search path, or that of the extension.
+_FIND = """
+SELECT n.nspname
+FROM pg_catalog.pg_proc p
+JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+LEFT JOIN pg_catalog.pg_extension e ON e.extname = 'harel' AND e.extnamespace = n.oid
+WHERE p.proname = 'harel_version' AND p.pronargs = 0
+    AND CASE
+        WHEN %s::text IS NULL THEN pg_catalog.pg_function_is_visible(p.oid) OR e.oid IS NOT NULL
+        ELSE n.nspname = %s::text
+    END
+ORDER BY pg_catalog.pg_function_is_visible(p.oid) DESC
+LIMIT 1
+"""
+
+
+def find_store(schema: str | None) -> Call[str | None]:
+    """The call that gives the schema of the store, or None where there is none."""
+    return Call(_FIND, (schema, schema), lambda rows: rows[0][0] if rows else None)
+
+
+def create_store(schema: str | None) -> Call[None]:
+    """The call that creates the store in a schema (None: the current one) unless it is there."""
+    return Call(install_script(schema), (), _nothing)
+
+
+def not_installed(schema: str | None) -> StoreNotInstalled:
+    place = "in this database" if schema is None else f"in schema {schema!r}"
+    return StoreNotInstalled(
+        f"there is no harel store {place}: run CREATE EXTENSION harel, or pass create_schema=True; "
+        "if there is one, the role may lack USAGE on its schema"
+    )
+
+
+def check_version(version: str) -> None:
+    """Raises StoreVersionMismatch unless this client can talk to a store of that version."""
+    if version.split(".")[0] != VERSION.split(".")[0]:
+        raise StoreVersionMismatch(
+            f"the store in the database has version {version} and this client is made for {VERSION}: update the older"
+        )
+
+
+def install_script(schema: str | None = None) -> str:
+    """One SQL statement that creates the store in a schema, for any client of PostgreSQL to run.
+
+    It takes the extension where the server offers it, and otherwise creates the same objects directly. Where the store
+    exists it does nothing. `schema` is created if need be; None is the first schema of the search path.
+    Raises ValueError for a schema name with a quote, backslash or dollar sign, which no extension can be created in.
+    """
+    if schema is not None and any(c in schema for c in "\"'$\\\0"):
+        raise ValueError(f"the schema name {schema!r} has a quote, a backslash, a dollar sign or a NUL")
+    script = "".join(line for line in _extension_sql().splitlines(keepends=True) if not line.startswith("\\"))
+    template = files(__package__).joinpath("install.sql").read_text()
+    return (
+        template.replace("{schema}", _dollar_quoted(schema or ""))
+        .replace("{version}", _dollar_quoted(VERSION))
+        .replace("{script}", _dollar_quoted(script))
+    )
+
+
+def extension_folder() -> Traversable:
+    """The folder named `extension` that holds the control file and the SQL of the extension."""
+    packaged = files("harel").joinpath("extension")
+    if packaged.is_dir():
+        return packaged
+    # In a checkout the package stands beside it.
+    return Path(__file__).resolve().parents[4] / "extension"
+
+
+def _extension_sql() -> str:
+    return extension_folder().joinpath(f"harel--{VERSION}.sql").read_text()
+
+
+def _dollar_quoted(text: str) -> str:
+    tag, n = "$harel$", 0
+    while tag in text:
+        n += 1
+        tag = f"$harel{n}$"
+    return f"{tag}{text}{tag}"
+
+
+def _nothing(rows: list[Row]) -> Any:
+    return None

@@ -1,0 +1,62 @@
+"""JSON text of models and dicts: exact, and never with a NaN turned into null."""
+
+import json
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from ._base import InvalidArgument
+
+
+def dump_model(model: BaseModel, what: str) -> str:
+    """The model as JSON text.
+
+    Raises InvalidArgument (ST003), naming `what`, where it holds a NaN or an infinity.
+    """
+    try:
+        text = model.model_dump_json()
+    except PydanticSerializationError:
+        # Half of a surrogate pair is no UTF-8, but JSON can escape it.
+        return _dump_escaped(model.model_dump(mode="json"), what)
+    if type(model).model_config.get("ser_json_inf_nan") != "constants" or _may_hold_nan(text):
+        _dump_escaped(model.model_dump(), what)
+    return text
+
+
+def dump_dict(value: Any, what: str) -> str:
+    """The dict as JSON text; raises like dump_model()."""
+    try:
+        text = to_json(value, inf_nan_mode="constants").decode()
+    except PydanticSerializationError:
+        return _dump_escaped(value, what)
+    if _may_hold_nan(text):
+        _dump_escaped(value, what)
+    return text
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_model(model_type: type[Model], text: str, where: str) -> Model:
+    """A model from JSON text. A ValidationError says `where` the text stood."""
+    try:
+        return model_type.model_validate_json(text)
+    except ValidationError as error:
+        # The parser of the standard library takes what that of pydantic does not, such as half a surrogate pair.
+        try:
+            return model_type.model_validate(json.loads(text))
+        except ValueError:
+            error.add_note(where)
+            raise error from None
+
+
+def _may_hold_nan(text: str) -> bool:
+    return "NaN" in text or "Infinity" in text
+
+
+def _dump_escaped(value: Any, what: str) -> str:
+    try:
+        return json.dumps(value, allow_nan=False, default=str, skipkeys=True, separators=(",", ":"))
+    except ValueError as error:
+        raise InvalidArgument("ST003", f"{what} must be JSON", f"{error}.", "NaN and Infinity are not JSON.") from None

@@ -1,0 +1,246 @@
+# Generated from ../aio_store/_methods.py by `make generate`. Do not edit.
+"""What both stores do, over a connection that each manages in its own way.
+
+The asynchronous module is the source; `make generate` derives the synchronous one from it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+
+from ...spec.states import Event
+from ..execution import Execution, ExecutionPage, Status
+from ._base import (
+    OutboxEntry,
+    SpawnEntry,
+    StoreConflict,
+    TimerOp,
+    TraceEntry,
+    is_serialization_failure,
+    translated,
+)
+from ._calls import Call, Calls, Emit, Spawn
+from ._install import check_version, create_store, find_store, not_installed
+
+Result = TypeVar("Result")
+
+
+class ExecutionStore(Protocol):
+    """What a worker needs of a store; PostgresStore describes each method."""
+
+    trace_max: int
+
+    def load(self, execution_id: str) -> Execution | None: ...
+    def load_for_event(self, execution_id: str, event_id: str) -> tuple[Execution | None, bool]: ...
+    def save(self, exe: Execution) -> None: ...
+    def commit(
+        self,
+        exe: Execution,
+        emits: Iterable[tuple[str | None, Event]],
+        processed_event_id: str | None = None,
+        timers: Iterable[TimerOp] = (),
+        spawns: Iterable[tuple[str, str, dict[str, Any]]] = (),
+        trace: TraceEntry | None = None,
+    ) -> list[int]: ...
+    def is_processed(self, execution_id: str, event_id: str) -> bool: ...
+    def list_executions(
+        self,
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> ExecutionPage: ...
+    def pending_outbox(self, limit: int | None = None) -> list[OutboxEntry]: ...
+    def ack_outbox(self, seq: int) -> bool: ...
+    def pending_spawns(self, limit: int | None = None) -> list[SpawnEntry]: ...
+    def ack_spawn(self, seq: int) -> bool: ...
+    def due_timers(self, now: float, limit: int | None = None) -> list[tuple[str, str, float]]: ...
+    def delete_timer(self, execution_id: str, path: str, fire_at: float) -> bool: ...
+    def append_trace(self, execution_id: str, entry: TraceEntry) -> int: ...
+    def read_trace(self, execution_id: str) -> list[dict[str, Any]]: ...
+    def close(self) -> None: ...
+
+
+class StoreMethods(ABC):
+    """The methods of a store, each one round trip.
+
+    Every method raises InvalidArgument (code of class ST) for a call that no store can carry out, and lets the errors
+    of the database driver through. Whatever is raised, the store stays usable and an execution keeps its version.
+    """
+
+    trace_max: int
+
+    @abstractmethod
+    def _ready(self) -> Calls:
+        """The calls of the store, once it is known to be in the database."""
+
+    @abstractmethod
+    def _run(self, call: Call[Result]) -> Result:
+        """Runs a call on a connection."""
+
+    def load(self, execution_id: str) -> Execution | None:
+        """The execution as it was last committed, or None where there is none."""
+        calls = self._ready()
+        return self._run(calls.load(execution_id))
+
+    def load_for_event(self, execution_id: str, event_id: str) -> tuple[Execution | None, bool]:
+        """The execution, and whether it has handled the event already; `(None, False)` where there is none."""
+        calls = self._ready()
+        return self._run(calls.load_for_event(execution_id, event_id))
+
+    def save(self, exe: Execution) -> None:
+        """`commit(exe, [])`: only the state."""
+        self.commit(exe, [])
+
+    def commit(
+        self,
+        exe: Execution,
+        emits: Iterable[Emit],
+        processed_event_id: str | None = None,
+        timers: Iterable[TimerOp] = (),
+        spawns: Iterable[Spawn] = (),
+        trace: TraceEntry | None = None,
+    ) -> list[int]:
+        """Commits the next state of an execution with all that the step caused, or nothing.
+
+        emits: `(target_id, event)` in the order to be sent; target None is a broadcast.
+        processed_event_id: the event that this step handled.
+        timers: operations, in order; times in seconds since the epoch.
+        spawns: `(child_id, root_path, context)` of the child executions to create.
+        trace: an entry for the execution's trace, of which the last `trace_max` are kept.
+
+        Returns the outbox seqs of `emits` in their order, and sets `exe.version` to the version committed. Raises
+        StoreConflict where another commit came first: load the execution again and decide anew.
+        """
+        calls = self._ready()
+        expected = exe.version
+        call = calls.commit(exe, emits, processed_event_id, timers, spawns, trace, self.trace_max)
+        try:
+            outcome = self._run(call)
+        except Exception as error:
+            if is_serialization_failure(error):
+                raise StoreConflict(exe.id, expected, None) from error
+            raise
+        if not outcome.committed:
+            found = outcome.found if outcome.found_known else self._run(calls.stored_version(exe.id))
+            raise StoreConflict(exe.id, expected, found)
+        exe.version = expected + 1
+        return outcome.seqs
+
+    def is_processed(self, execution_id: str, event_id: str) -> bool:
+        """Whether the execution has handled the event."""
+        calls = self._ready()
+        return self._run(calls.is_processed(execution_id, event_id))
+
+    def list_executions(
+        self,
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> ExecutionPage:
+        """A page of executions in the order of their ids (as bytes), at most `limit`.
+
+        status: any of these. roots_only: without the children of others. cursor: `next_cursor` of the page before.
+        Pages neither repeat nor skip an execution while others come and go.
+        """
+        calls = self._ready()
+        return self._run(calls.list_executions(status, definition_id, roots_only, limit, cursor))
+
+    def pending_outbox(self, limit: int | None = None) -> list[OutboxEntry]:
+        """The events waiting to be sent, oldest first, at most `limit` (None: all)."""
+        calls = self._ready()
+        return self._run(calls.pending_outbox(limit))
+
+    def ack_outbox(self, seq: int) -> bool:
+        """Removes an event that has been sent; False where it was not pending."""
+        calls = self._ready()
+        return self._run(calls.ack_outbox(seq))
+
+    def pending_spawns(self, limit: int | None = None) -> list[SpawnEntry]:
+        """The child executions waiting to be created, oldest first, at most `limit` (None: all)."""
+        calls = self._ready()
+        return self._run(calls.pending_spawns(limit))
+
+    def ack_spawn(self, seq: int) -> bool:
+        """Removes the request for a child that has been created; False where it was not pending."""
+        calls = self._ready()
+        return self._run(calls.ack_spawn(seq))
+
+    def due_timers(self, now: float, limit: int | None = None) -> list[tuple[str, str, float]]:
+        """`(execution_id, path, fire_at)` of the timers due at `now` (seconds since the epoch), oldest due first."""
+        calls = self._ready()
+        return self._run(calls.due_timers(now, limit))
+
+    def delete_timer(self, execution_id: str, path: str, fire_at: float) -> bool:
+        """Disarms a timer that has been handled; False, and nothing done, where it is no longer due at `fire_at`."""
+        calls = self._ready()
+        return self._run(calls.delete_timer(execution_id, path, fire_at))
+
+    def append_trace(self, execution_id: str, entry: TraceEntry) -> int:
+        """Appends to the trace outside a commit; returns the entry's index. The last `trace_max` entries are kept."""
+        calls = self._ready()
+        return self._run(calls.append_trace(execution_id, entry, self.trace_max))
+
+    def read_trace(self, execution_id: str) -> list[dict[str, Any]]:
+        """The trace, oldest entry first, each with the `index` that it was given; indexes are never reused."""
+        calls = self._ready()
+        return self._run(calls.read_trace(execution_id))
+
+    def _set_up(
+        self,
+        schema: str | None,
+        create_schema: bool,
+        execution_type: type[Execution],
+        event_type: type[Event],
+    ) -> Calls:
+        """Finds the store in the database, or creates it there."""
+        found = self._run(find_store(schema))
+        if found is None and create_schema:
+            self._run(create_store(schema))
+            found = self._run(find_store(schema))
+        if found is None:
+            raise not_installed(schema)
+        calls = Calls(found, execution_type, event_type)
+        check_version(self._run(calls.version()))
+        return calls
+
+
+def run_on(connection: Any, call: Call[Result]) -> Result:
+    """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own."""
+    joined = _in_transaction(connection)
+    try:
+        cursor = connection.cursor()
+        try:
+            if hasattr(cursor, "row_factory"):
+                cursor.row_factory = _tuples
+            cursor.execute(call.sql, call.params)
+            rows = cursor.fetchall() if cursor.description else []
+        finally:
+            cursor.close()
+        if not joined:
+            connection.commit()
+    except BaseException as error:
+        if not joined:
+            with suppress(Exception):
+                connection.rollback()
+        own = translated(error)
+        if own is not None:
+            raise own from error
+        raise
+    return call.decode(rows)
+
+
+def _tuples(cursor: Any) -> type[tuple[Any, ...]]:
+    return tuple
+
+
+def _in_transaction(connection: Any) -> bool:
+    # The numbers of libpq's PQTRANS_INTRANS and PQTRANS_INERROR, which drivers for PostgreSQL share.
+    info = getattr(connection, "info", None)
+    return getattr(info, "transaction_status", 0) in (2, 3)

@@ -1,0 +1,38 @@
+DO $install$
+DECLARE
+    v_schema text := coalesce(nullif({schema}, ''), current_schema());
+BEGIN
+    -- Only one at a time, until the end of this transaction: whoever comes second finds the store.
+    PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('harel.install', 0));
+    IF v_schema IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'invalid_schema_name',
+            MESSAGE = 'no schema to create the store in',
+            DETAIL = 'No schema of the search path exists.',
+            HINT = 'Name the schema.';
+    END IF;
+    IF pg_catalog.to_regprocedure(pg_catalog.format('%I.harel_version()', v_schema)) IS NOT NULL THEN
+        RETURN;
+    END IF;
+    IF pg_catalog.to_regnamespace(pg_catalog.quote_ident(v_schema)) IS NULL THEN
+        EXECUTE pg_catalog.format('CREATE SCHEMA %I', v_schema);
+    END IF;
+    -- A database holds an extension once; a further store in another schema comes from the script.
+    IF EXISTS (
+        SELECT FROM pg_catalog.pg_available_extension_versions a WHERE a.name = 'harel' AND a.version = {version}
+    ) AND NOT EXISTS (
+        SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'harel'
+    ) THEN
+        BEGIN
+            EXECUTE pg_catalog.format('CREATE EXTENSION harel SCHEMA %I VERSION %L', v_schema, {version});
+            RETURN;
+        EXCEPTION WHEN insufficient_privilege THEN
+            NULL;
+        END;
+    END IF;
+    EXECUTE pg_catalog.replace(
+        pg_catalog.replace({script}, '@extschema@', pg_catalog.quote_ident(v_schema)),
+        '@extowner@', pg_catalog.quote_ident(current_user)
+    );
+END
+$install$;

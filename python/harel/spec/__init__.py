@@ -1,0 +1,1 @@
+"""What a statechart reacts to."""
