@@ -59,7 +59,10 @@ class StoreConflict(StoreError):
 
 
 class InvalidArgument(StoreError, ValueError):
-    """A call that no store can carry out: `code` is a SQLSTATE of class ST, `detail` names the ids, `hint` the remedy."""
+    """A call that no store can carry out.
+
+    `code` is a SQLSTATE of class ST, `detail` names the ids, `hint` the remedy.
+    """
 
     def __init__(self, code: str, message: str, detail: str | None = None, hint: str | None = None) -> None:
         super().__init__(code, message, detail, hint)

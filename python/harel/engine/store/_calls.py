@@ -24,10 +24,13 @@ Spawn = tuple[str, str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Result]):
-    """A statement in the paramstyle `format`, its parameters, and how to read the rows that it returns."""
+    """A statement in the paramstyle `format`, its parameters, and how to read the rows that it returns.
+
+    Without parameters (None) the statement is taken as it is, per cent signs and all.
+    """
 
     sql: str
-    params: Sequence[Any]
+    params: Sequence[Any] | None
     decode: Callable[[list[Row]], Result]
 
 

@@ -34,7 +34,7 @@ def find_store(schema: str | None) -> Call[str | None]:
 
 def create_store(schema: str | None) -> Call[None]:
     """The call that creates the store in a schema (None: the current one) unless it is there."""
-    return Call(install_script(schema), (), _nothing)
+    return Call(install_script(schema), None, _nothing)
 
 
 def not_installed(schema: str | None) -> StoreNotInstalled:
