@@ -239,7 +239,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)
-IS 'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where there is no such execution. Without an event (NULL or empty) already_processed is false.';
+IS
+'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where '
+'there is no such execution. Without an event (NULL or empty) already_processed is false.';
 REVOKE ALL ON FUNCTION @extschema@.harel_load_for_event(text, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_is_processed(p_id text, p_event_id text) RETURNS boolean
@@ -432,10 +434,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text)
-IS 'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks the event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing was written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
+IS
+'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks '
+'the event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing '
+'was written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;
--- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty list.
--- The caller looks at the shape of each list; this says what is wrong with it.
+-- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty
+-- list. The caller looks at the shape of each list; this says what is wrong with it.
 CREATE FUNCTION @extschema@.harel__refuse_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -449,7 +454,7 @@ BEGIN
             (SELECT string_agg(coalesce(d.bounds, 'empty'), ', ' ORDER BY d.place)
              FROM unnest(p_dimensions) WITH ORDINALITY AS d (bounds, place))
         ),
-        HINT = 'Pass one-dimensional arrays of one length, counted from 1, with no NULL but for the target of a broadcast.';
+        HINT = 'Pass one-dimensional arrays of one length, counted from 1; only the target of a broadcast may be NULL.';
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__refuse_list(text, text, text[])
@@ -572,10 +577,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
-) IS 'Internal. harel_commit() without its answer to a serialization failure and without the version that a conflict found.';
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) IS
+'Internal. harel_commit() without its answer to a serialization failure and without the version that a conflict '
+'found.';
 REVOKE ALL ON FUNCTION @extschema@.harel__commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
 ) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit(
@@ -629,10 +638,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
-) IS 'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). Returns whether it committed, the version now stored (on a conflict the one found, NULL where there is no such execution) and the seqs of the outbox rows in the order given. Raises ST001 to ST006.';
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) IS
+'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL '
+'target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel '
+'disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). '
+'Returns whether it committed, the version now stored (on a conflict the one found, NULL where there is no such '
+'execution) and the seqs of the outbox rows in the order given. Raises ST001 to ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
 ) FROM PUBLIC;
 -- Two writers of one execution's trace take turns, since each holds the lock of the execution's row. Without such a
 -- row, before the first save, the primary key decides and the loser takes the next number.
@@ -699,7 +715,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_append_trace(text, text, integer)
-IS 'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are kept (0 or NULL: all). Raises ST001, ST002 or ST003.';
+IS
+'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are '
+'kept (0 or NULL: all). Raises ST001, ST002 or ST003.';
 REVOKE ALL ON FUNCTION @extschema@.harel_append_trace(text, text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_read_trace(p_id text) RETURNS TABLE (idx integer, entry text)
@@ -718,7 +736,9 @@ COMMENT ON FUNCTION @extschema@.harel_read_trace(text)
 IS 'The trace of an execution, oldest entry first, each with the idx that it was given.';
 REVOKE ALL ON FUNCTION @extschema@.harel_read_trace(text) FROM PUBLIC;
 -- Where in a flat list the items of each commit end, from the position of the commit that each item belongs to.
-CREATE FUNCTION @extschema@.harel__ends(p_list text, p_commits integer[], p_items text, p_count integer) RETURNS integer[]
+CREATE FUNCTION @extschema@.harel__ends(
+    p_list text, p_commits integer[], p_items text, p_count integer
+) RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -727,11 +747,16 @@ DECLARE
     v_previous integer := 1;
     v_commit integer;
 BEGIN
-    IF array_dims(p_commits) IS DISTINCT FROM p_items OR array_ndims(p_commits) <> 1 OR array_lower(p_commits, 1) <> 1 THEN
+    IF array_dims(p_commits) IS DISTINCT FROM p_items
+        OR array_ndims(p_commits) <> 1
+        OR array_lower(p_commits, 1) <> 1
+    THEN
         RAISE EXCEPTION USING
             ERRCODE = 'ST004',
             MESSAGE = format('the arrays for %s must be parallel', p_list),
-            DETAIL = format('Their bounds are %s, %s.', coalesce(array_dims(p_commits), 'empty'), coalesce(p_items, 'empty')),
+            DETAIL = format(
+                'Their bounds are %s, %s.', coalesce(array_dims(p_commits), 'empty'), coalesce(p_items, 'empty')
+            ),
             HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
     END IF;
     FOR i IN 1 .. coalesce(cardinality(p_commits), 0) LOOP
@@ -854,7 +879,12 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_commit_batch(
     text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
     integer[], text[], text[], double precision[], text[], integer
-) IS 'Many commits in one call and one transaction, each as by harel_commit() and each winning or losing by itself; one row for each, in the order given. The items of all commits stand in flat lists, beside the position (from 1, ascending) of the commit that each belongs to. Rows are locked in the order of the ids, so that batches cannot deadlock; commits of one execution are applied in the order given. Raises ST001 to ST006, and then none is committed.';
+) IS
+'Many commits in one call and one transaction, each as by harel_commit() and each winning or losing by itself; '
+'one row for each, in the order given. The items of all commits stand in flat lists, beside the position (from 1, '
+'ascending) of the commit that each belongs to. Rows are locked in the order of the ids, so that batches cannot '
+'deadlock; commits of one execution are applied in the order given. Raises ST001 to ST006, and then none is '
+'committed.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit_batch(
     text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
     integer[], text[], text[], double precision[], text[], integer
@@ -874,7 +904,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_pending_outbox(integer)
-IS 'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for (NULL: a broadcast) and the one that emitted it. Raises ST008.';
+IS
+'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for '
+'(NULL: a broadcast) and the one that emitted it. Raises ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_pending_outbox(integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_ack_outbox(p_seq bigint) RETURNS integer
@@ -929,7 +961,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_ack_spawn(bigint)
-IS 'Removes the request for a child that has been created; returns 1, or 0 where it was not pending. Raises ST001 for NULL.';
+IS
+'Removes the request for a child that has been created; returns 1, or 0 where it was not pending. Raises ST001 '
+'for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_ack_spawn(bigint) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_due_timers(p_now double precision, p_limit integer DEFAULT NULL)
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
@@ -950,7 +984,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_due_timers(double precision, integer)
-IS 'The timers due at p_now (seconds since the epoch, inclusive), oldest due first, at most p_limit (NULL: all). Raises ST006 or ST008.';
+IS
+'The timers due at p_now (seconds since the epoch, inclusive), oldest due first, at most p_limit (NULL: all). '
+'Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_due_timers(double precision, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_delete_timer(p_id text, p_path text, p_fire_at double precision) RETURNS integer
@@ -976,7 +1012,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision)
-IS 'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
+IS
+'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile '
+'stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision) FROM PUBLIC;
 -- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short.
 CREATE FUNCTION @extschema@.harel__cursor(p_id text) RETURNS text
@@ -1142,7 +1180,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text)
-IS 'A page of executions in the order of their ids (as bytes), without their data: those of one definition, in any of some statuses, or roots only (NULL or false: no such filter). The last row''s next_cursor, if not NULL, brings the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
+IS
+'A page of executions in the order of their ids (as bytes), without their data: those of one definition, in any '
+'of some statuses, or roots only (NULL or false: no such filter). The last row''s next_cursor, if not NULL, brings '
+'the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_version() RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -1168,7 +1209,10 @@ BEGIN
         RAISE EXCEPTION USING
             ERRCODE = 'ST009',
             MESSAGE = 'unknown kind of access',
-            DETAIL = format('Role %s, access %s.', coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(p_access), 'NULL')),
+            DETAIL = format(
+                'Role %s, access %s.',
+                coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(p_access), 'NULL')
+            ),
             HINT = 'Pass worker (loads, lists and commits), reader (loads and lists) or none.';
     END IF;
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
@@ -1215,7 +1259,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
-IS 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. Raises ST009.';
+IS
+'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or '
+'none. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 
 DO $$

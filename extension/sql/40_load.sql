@@ -28,7 +28,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)
-IS 'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where there is no such execution. Without an event (NULL or empty) already_processed is false.';
+IS
+'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where '
+'there is no such execution. Without an event (NULL or empty) already_processed is false.';
 REVOKE ALL ON FUNCTION @extschema@.harel_load_for_event(text, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_is_processed(p_id text, p_event_id text) RETURNS boolean

@@ -174,5 +174,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text)
-IS 'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks the event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing was written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
+IS
+'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks '
+'the event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing '
+'was written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;

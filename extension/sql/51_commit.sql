@@ -1,5 +1,5 @@
--- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty list.
--- The caller looks at the shape of each list; this says what is wrong with it.
+-- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty
+-- list. The caller looks at the shape of each list; this says what is wrong with it.
 CREATE FUNCTION @extschema@.harel__refuse_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -13,7 +13,7 @@ BEGIN
             (SELECT string_agg(coalesce(d.bounds, 'empty'), ', ' ORDER BY d.place)
              FROM unnest(p_dimensions) WITH ORDINALITY AS d (bounds, place))
         ),
-        HINT = 'Pass one-dimensional arrays of one length, counted from 1, with no NULL but for the target of a broadcast.';
+        HINT = 'Pass one-dimensional arrays of one length, counted from 1; only the target of a broadcast may be NULL.';
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__refuse_list(text, text, text[])
@@ -136,10 +136,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
-) IS 'Internal. harel_commit() without its answer to a serialization failure and without the version that a conflict found.';
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) IS
+'Internal. harel_commit() without its answer to a serialization failure and without the version that a conflict '
+'found.';
 REVOKE ALL ON FUNCTION @extschema@.harel__commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
 ) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit(
@@ -193,8 +197,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
-) IS 'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). Returns whether it committed, the version now stored (on a conflict the one found, NULL where there is no such execution) and the seqs of the outbox rows in the order given. Raises ST001 to ST006.';
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) IS
+'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL '
+'target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel '
+'disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). '
+'Returns whether it committed, the version now stored (on a conflict the one found, NULL where there is no such '
+'execution) and the seqs of the outbox rows in the order given. Raises ST001 to ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit(
-    text, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[], text, integer
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
 ) FROM PUBLIC;

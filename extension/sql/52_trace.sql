@@ -63,7 +63,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_append_trace(text, text, integer)
-IS 'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are kept (0 or NULL: all). Raises ST001, ST002 or ST003.';
+IS
+'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are '
+'kept (0 or NULL: all). Raises ST001, ST002 or ST003.';
 REVOKE ALL ON FUNCTION @extschema@.harel_append_trace(text, text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_read_trace(p_id text) RETURNS TABLE (idx integer, entry text)

@@ -1,5 +1,7 @@
 -- Where in a flat list the items of each commit end, from the position of the commit that each item belongs to.
-CREATE FUNCTION @extschema@.harel__ends(p_list text, p_commits integer[], p_items text, p_count integer) RETURNS integer[]
+CREATE FUNCTION @extschema@.harel__ends(
+    p_list text, p_commits integer[], p_items text, p_count integer
+) RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -8,11 +10,16 @@ DECLARE
     v_previous integer := 1;
     v_commit integer;
 BEGIN
-    IF array_dims(p_commits) IS DISTINCT FROM p_items OR array_ndims(p_commits) <> 1 OR array_lower(p_commits, 1) <> 1 THEN
+    IF array_dims(p_commits) IS DISTINCT FROM p_items
+        OR array_ndims(p_commits) <> 1
+        OR array_lower(p_commits, 1) <> 1
+    THEN
         RAISE EXCEPTION USING
             ERRCODE = 'ST004',
             MESSAGE = format('the arrays for %s must be parallel', p_list),
-            DETAIL = format('Their bounds are %s, %s.', coalesce(array_dims(p_commits), 'empty'), coalesce(p_items, 'empty')),
+            DETAIL = format(
+                'Their bounds are %s, %s.', coalesce(array_dims(p_commits), 'empty'), coalesce(p_items, 'empty')
+            ),
             HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
     END IF;
     FOR i IN 1 .. coalesce(cardinality(p_commits), 0) LOOP
@@ -135,7 +142,12 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_commit_batch(
     text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
     integer[], text[], text[], double precision[], text[], integer
-) IS 'Many commits in one call and one transaction, each as by harel_commit() and each winning or losing by itself; one row for each, in the order given. The items of all commits stand in flat lists, beside the position (from 1, ascending) of the commit that each belongs to. Rows are locked in the order of the ids, so that batches cannot deadlock; commits of one execution are applied in the order given. Raises ST001 to ST006, and then none is committed.';
+) IS
+'Many commits in one call and one transaction, each as by harel_commit() and each winning or losing by itself; '
+'one row for each, in the order given. The items of all commits stand in flat lists, beside the position (from 1, '
+'ascending) of the commit that each belongs to. Rows are locked in the order of the ids, so that batches cannot '
+'deadlock; commits of one execution are applied in the order given. Raises ST001 to ST006, and then none is '
+'committed.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit_batch(
     text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
     integer[], text[], text[], double precision[], text[], integer

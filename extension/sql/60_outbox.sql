@@ -13,7 +13,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_pending_outbox(integer)
-IS 'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for (NULL: a broadcast) and the one that emitted it. Raises ST008.';
+IS
+'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for '
+'(NULL: a broadcast) and the one that emitted it. Raises ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_pending_outbox(integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_ack_outbox(p_seq bigint) RETURNS integer

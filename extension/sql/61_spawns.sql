@@ -32,5 +32,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_ack_spawn(bigint)
-IS 'Removes the request for a child that has been created; returns 1, or 0 where it was not pending. Raises ST001 for NULL.';
+IS
+'Removes the request for a child that has been created; returns 1, or 0 where it was not pending. Raises ST001 '
+'for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_ack_spawn(bigint) FROM PUBLIC;

@@ -17,7 +17,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_due_timers(double precision, integer)
-IS 'The timers due at p_now (seconds since the epoch, inclusive), oldest due first, at most p_limit (NULL: all). Raises ST006 or ST008.';
+IS
+'The timers due at p_now (seconds since the epoch, inclusive), oldest due first, at most p_limit (NULL: all). '
+'Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_due_timers(double precision, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_delete_timer(p_id text, p_path text, p_fire_at double precision) RETURNS integer
@@ -43,5 +45,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision)
-IS 'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
+IS
+'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile '
+'stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision) FROM PUBLIC;

@@ -162,5 +162,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text)
-IS 'A page of executions in the order of their ids (as bytes), without their data: those of one definition, in any of some statuses, or roots only (NULL or false: no such filter). The last row''s next_cursor, if not NULL, brings the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
+IS
+'A page of executions in the order of their ids (as bytes), without their data: those of one definition, in any '
+'of some statuses, or roots only (NULL or false: no such filter). The last row''s next_cursor, if not NULL, brings '
+'the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text) FROM PUBLIC;

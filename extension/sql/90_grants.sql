@@ -11,7 +11,10 @@ BEGIN
         RAISE EXCEPTION USING
             ERRCODE = 'ST009',
             MESSAGE = 'unknown kind of access',
-            DETAIL = format('Role %s, access %s.', coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(p_access), 'NULL')),
+            DETAIL = format(
+                'Role %s, access %s.',
+                coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(p_access), 'NULL')
+            ),
             HINT = 'Pass worker (loads, lists and commits), reader (loads and lists) or none.';
     END IF;
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
@@ -58,7 +61,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
-IS 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. Raises ST009.';
+IS
+'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or '
+'none. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 
 DO $$

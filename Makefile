@@ -1,0 +1,56 @@
+# make            what can be made, in one line each
+# make demo       replay an event log through the store while a worker and the server are killed
+# make test       run all tests, against an embedded server or the one that HAREL_TEST_DSN names
+
+PYTHON ?= python3
+PG_CONFIG ?= pg_config
+BIN := .venv/bin
+EXTENSION := extension/harel--1.0.sql
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format build generate verify install wheel clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+
+# One environment for all, remade when the dependencies change.
+.venv/made: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "harel needs Python 3.11 or newer: make PYTHON=...")'
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: .venv/made ## replay an event log with crashes on the way (LOG=file for a log of your own)
+	$(BIN)/python -m harel.demo $(LOG)
+
+test: .venv/made ## run all tests (ARGS='-k name' for some)
+	$(BIN)/pytest $(ARGS)
+
+check: .venv/made verify ## format, lint, types, and generated files up to date
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/sqlfluff lint --processes 1 --disable-progress-bar extension/sql
+
+format: .venv/made ## format and sort what can be
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+build: ## assemble the extension from its sources
+	cat extension/sql/*.sql > $(EXTENSION)
+
+generate: .venv/made build ## everything that is generated: the extension and the synchronous twin
+	$(BIN)/python python/generate_twin.py
+
+verify: .venv/made ## fail where a generated file is not up to date
+	cat extension/sql/*.sql | diff -q - $(EXTENSION) || { echo 'run make build'; exit 1; }
+	$(BIN)/python python/generate_twin.py --check
+
+install: ## install the extension into a server (PG_CONFIG=..., DESTDIR=...)
+	$(MAKE) -C extension install PG_CONFIG=$(PG_CONFIG) DESTDIR=$(DESTDIR)
+
+wheel: .venv/made ## build the wheel and the source distribution into dist/
+	$(BIN)/python -m build
+
+clean: ## remove what was made
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
