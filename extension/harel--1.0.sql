@@ -232,10 +232,12 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    SELECT e.data, e.version INTO harel_load_for_event.data, harel_load_for_event.version
+    SELECT e.data, e.version, p.event_id IS NOT NULL
+    INTO harel_load_for_event.data, harel_load_for_event.version, already_processed
     FROM @extschema@.executions e
+    LEFT JOIN @extschema@.processed_events p ON p.execution_id = e.id AND p.event_id = p_event_id
     WHERE e.id = p_id;
-    already_processed := FOUND AND @extschema@.harel_is_processed(p_id, p_event_id);
+    already_processed := FOUND AND already_processed;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)
@@ -477,17 +479,14 @@ CREATE FUNCTION @extschema@.harel__commit(
     p_timer_paths text[],
     p_timer_fire_ats double precision[],
     p_trace text,
-    p_trace_max integer,
-    OUT committed boolean,
-    OUT stored_version integer,
-    OUT outbox_seqs bigint[]
-) RETURNS record
+    p_trace_max integer
+) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     v_seq bigint;
+    v_seqs bigint[] := '{}';
 BEGIN
-    outbox_seqs := '{}';
     IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
         OR array_ndims(p_emit_events) <> 1
         OR array_lower(p_emit_events, 1) <> 1
@@ -519,11 +518,9 @@ BEGIN
         );
     END IF;
 
-    committed := @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
-    IF NOT committed THEN
-        RETURN;
+    IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event) THEN
+        RETURN NULL;
     END IF;
-    stored_version := p_old + 1;
 
     -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest().
     FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
@@ -533,7 +530,7 @@ BEGIN
         INSERT INTO @extschema@.outbox (target_id, event, source_id)
         VALUES (p_emit_targets[i], p_emit_events[i], p_id)
         RETURNING seq INTO v_seq;
-        outbox_seqs[i] := v_seq;
+        v_seqs[i] := v_seq;
     END LOOP;
 
     FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
@@ -574,14 +571,15 @@ BEGIN
     IF p_trace IS NOT NULL THEN
         PERFORM @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
     END IF;
+    RETURN v_seqs;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
     text[], text[], text[], double precision[], text, integer
 ) IS
-'Internal. harel_commit() without its answer to a serialization failure and without the version that a conflict '
-'found.';
+'Internal. The outbox seqs of a commit, or NULL where it lost; harel_commit() without its answer to a serialization '
+'failure.';
 REVOKE ALL ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
     text[], text[], text[], double precision[], text, integer
@@ -613,27 +611,28 @@ AS $$
 BEGIN
     -- See harel_commit_cas() for the two ways.
     IF current_setting('transaction_isolation') = 'read committed' THEN
-        SELECT c.* INTO committed, stored_version, outbox_seqs
-        FROM @extschema@.harel__commit(
+        outbox_seqs := @extschema@.harel__commit(
             p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
             p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
             p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
-        ) c;
+        );
     ELSE
         BEGIN
-            SELECT c.* INTO committed, stored_version, outbox_seqs
-            FROM @extschema@.harel__commit(
+            outbox_seqs := @extschema@.harel__commit(
                 p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
                 p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
                 p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
-            ) c;
+            );
         EXCEPTION WHEN serialization_failure THEN
-            committed := false;
-            outbox_seqs := '{}';
+            outbox_seqs := NULL;
         END;
     END IF;
-    IF NOT committed THEN
+    committed := outbox_seqs IS NOT NULL;
+    IF committed THEN
+        stored_version := p_old + 1;
+    ELSE
         stored_version := (SELECT e.version FROM @extschema@.executions e WHERE e.id = p_id);
+        outbox_seqs := '{}';
     END IF;
 END
 $$;
@@ -657,6 +656,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     v_idx integer;
+    v_deleted bigint;
 BEGIN
     IF p_max < 0 THEN
         RAISE EXCEPTION USING
@@ -666,27 +666,31 @@ BEGIN
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
     LOOP
-        SELECT t.idx + 1 INTO v_idx
-        FROM @extschema@.trace t
-        WHERE t.execution_id = p_id
-        ORDER BY t.idx DESC
-        LIMIT 1;
-        v_idx := coalesce(v_idx, 0);
         INSERT INTO @extschema@.trace (execution_id, idx, entry)
-        VALUES (p_id, v_idx, p_entry)
-        ON CONFLICT DO NOTHING;
+        VALUES (
+            p_id,
+            coalesce(1 + (
+                SELECT t.idx FROM @extschema@.trace t
+                WHERE t.execution_id = p_id
+                ORDER BY t.idx DESC
+                LIMIT 1
+            ), 0),
+            p_entry
+        )
+        ON CONFLICT DO NOTHING
+        RETURNING idx INTO v_idx;
         EXIT WHEN FOUND;
     END LOOP;
-    -- Below the cap nothing can be over it. At the cap the entries are counted: numbers may have gaps.
+    -- Each entry pushes out the one p_max numbers before it. To look for more from the oldest on would mean to step
+    -- over the index entries of all that were pushed out since the last vacuum, so the range is open to below only
+    -- where a second one, or none, shows that the cap was lowered or a number is missing.
     IF p_max > 0 AND v_idx >= p_max THEN
         DELETE FROM @extschema@.trace t
-        WHERE t.execution_id = p_id
-            AND t.idx <= (
-                SELECT k.idx FROM @extschema@.trace k
-                WHERE k.execution_id = p_id
-                ORDER BY k.idx DESC
-                OFFSET p_max LIMIT 1
-            );
+        WHERE t.execution_id = p_id AND t.idx BETWEEN v_idx - p_max - 1 AND v_idx - p_max;
+        GET DIAGNOSTICS v_deleted = ROW_COUNT;
+        IF v_deleted <> 1 THEN
+            DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx <= v_idx - p_max;
+        END IF;
     END IF;
     RETURN v_idx;
 END
@@ -717,7 +721,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_append_trace(text, text, integer)
 IS
 'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are '
-'kept (0 or NULL: all). Raises ST001, ST002 or ST003.';
+'kept, by their numbers (0 or NULL: all). Raises ST001, ST002 or ST003.';
 REVOKE ALL ON FUNCTION @extschema@.harel_append_trace(text, text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_read_trace(p_id text) RETURNS TABLE (idx integer, entry text)

@@ -21,10 +21,12 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    SELECT e.data, e.version INTO harel_load_for_event.data, harel_load_for_event.version
+    SELECT e.data, e.version, p.event_id IS NOT NULL
+    INTO harel_load_for_event.data, harel_load_for_event.version, already_processed
     FROM @extschema@.executions e
+    LEFT JOIN @extschema@.processed_events p ON p.execution_id = e.id AND p.event_id = p_event_id
     WHERE e.id = p_id;
-    already_processed := FOUND AND @extschema@.harel_is_processed(p_id, p_event_id);
+    already_processed := FOUND AND already_processed;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)

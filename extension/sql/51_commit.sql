@@ -36,17 +36,14 @@ CREATE FUNCTION @extschema@.harel__commit(
     p_timer_paths text[],
     p_timer_fire_ats double precision[],
     p_trace text,
-    p_trace_max integer,
-    OUT committed boolean,
-    OUT stored_version integer,
-    OUT outbox_seqs bigint[]
-) RETURNS record
+    p_trace_max integer
+) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     v_seq bigint;
+    v_seqs bigint[] := '{}';
 BEGIN
-    outbox_seqs := '{}';
     IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
         OR array_ndims(p_emit_events) <> 1
         OR array_lower(p_emit_events, 1) <> 1
@@ -78,11 +75,9 @@ BEGIN
         );
     END IF;
 
-    committed := @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
-    IF NOT committed THEN
-        RETURN;
+    IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event) THEN
+        RETURN NULL;
     END IF;
-    stored_version := p_old + 1;
 
     -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest().
     FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
@@ -92,7 +87,7 @@ BEGIN
         INSERT INTO @extschema@.outbox (target_id, event, source_id)
         VALUES (p_emit_targets[i], p_emit_events[i], p_id)
         RETURNING seq INTO v_seq;
-        outbox_seqs[i] := v_seq;
+        v_seqs[i] := v_seq;
     END LOOP;
 
     FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
@@ -133,14 +128,15 @@ BEGIN
     IF p_trace IS NOT NULL THEN
         PERFORM @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
     END IF;
+    RETURN v_seqs;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
     text[], text[], text[], double precision[], text, integer
 ) IS
-'Internal. harel_commit() without its answer to a serialization failure and without the version that a conflict '
-'found.';
+'Internal. The outbox seqs of a commit, or NULL where it lost; harel_commit() without its answer to a serialization '
+'failure.';
 REVOKE ALL ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
     text[], text[], text[], double precision[], text, integer
@@ -172,27 +168,28 @@ AS $$
 BEGIN
     -- See harel_commit_cas() for the two ways.
     IF current_setting('transaction_isolation') = 'read committed' THEN
-        SELECT c.* INTO committed, stored_version, outbox_seqs
-        FROM @extschema@.harel__commit(
+        outbox_seqs := @extschema@.harel__commit(
             p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
             p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
             p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
-        ) c;
+        );
     ELSE
         BEGIN
-            SELECT c.* INTO committed, stored_version, outbox_seqs
-            FROM @extschema@.harel__commit(
+            outbox_seqs := @extschema@.harel__commit(
                 p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
                 p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
                 p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
-            ) c;
+            );
         EXCEPTION WHEN serialization_failure THEN
-            committed := false;
-            outbox_seqs := '{}';
+            outbox_seqs := NULL;
         END;
     END IF;
-    IF NOT committed THEN
+    committed := outbox_seqs IS NOT NULL;
+    IF committed THEN
+        stored_version := p_old + 1;
+    ELSE
         stored_version := (SELECT e.version FROM @extschema@.executions e WHERE e.id = p_id);
+        outbox_seqs := '{}';
     END IF;
 END
 $$;

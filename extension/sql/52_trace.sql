@@ -5,6 +5,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     v_idx integer;
+    v_deleted bigint;
 BEGIN
     IF p_max < 0 THEN
         RAISE EXCEPTION USING
@@ -14,27 +15,31 @@ BEGIN
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
     LOOP
-        SELECT t.idx + 1 INTO v_idx
-        FROM @extschema@.trace t
-        WHERE t.execution_id = p_id
-        ORDER BY t.idx DESC
-        LIMIT 1;
-        v_idx := coalesce(v_idx, 0);
         INSERT INTO @extschema@.trace (execution_id, idx, entry)
-        VALUES (p_id, v_idx, p_entry)
-        ON CONFLICT DO NOTHING;
+        VALUES (
+            p_id,
+            coalesce(1 + (
+                SELECT t.idx FROM @extschema@.trace t
+                WHERE t.execution_id = p_id
+                ORDER BY t.idx DESC
+                LIMIT 1
+            ), 0),
+            p_entry
+        )
+        ON CONFLICT DO NOTHING
+        RETURNING idx INTO v_idx;
         EXIT WHEN FOUND;
     END LOOP;
-    -- Below the cap nothing can be over it. At the cap the entries are counted: numbers may have gaps.
+    -- Each entry pushes out the one p_max numbers before it. To look for more from the oldest on would mean to step
+    -- over the index entries of all that were pushed out since the last vacuum, so the range is open to below only
+    -- where a second one, or none, shows that the cap was lowered or a number is missing.
     IF p_max > 0 AND v_idx >= p_max THEN
         DELETE FROM @extschema@.trace t
-        WHERE t.execution_id = p_id
-            AND t.idx <= (
-                SELECT k.idx FROM @extschema@.trace k
-                WHERE k.execution_id = p_id
-                ORDER BY k.idx DESC
-                OFFSET p_max LIMIT 1
-            );
+        WHERE t.execution_id = p_id AND t.idx BETWEEN v_idx - p_max - 1 AND v_idx - p_max;
+        GET DIAGNOSTICS v_deleted = ROW_COUNT;
+        IF v_deleted <> 1 THEN
+            DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx <= v_idx - p_max;
+        END IF;
     END IF;
     RETURN v_idx;
 END
@@ -65,7 +70,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_append_trace(text, text, integer)
 IS
 'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are '
-'kept (0 or NULL: all). Raises ST001, ST002 or ST003.';
+'kept, by their numbers (0 or NULL: all). Raises ST001, ST002 or ST003.';
 REVOKE ALL ON FUNCTION @extschema@.harel_append_trace(text, text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_read_trace(p_id text) RETURNS TABLE (idx integer, entry text)
