@@ -4,15 +4,15 @@ The server is the one that HAREL_TEST_DSN names (its role must be a superuser), 
 """
 
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 import pytest
-from harel.embedded import EmbeddedServer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pytest_postgresql import factories
+
+from harel.embedded import EmbeddedServer
 
 _server = ExitStack()
 

@@ -88,7 +88,7 @@ class AsyncPostgresStore(AsyncStoreMethods):
         return self._calls
 
     async def _run(self, call: Call[Result]) -> Result:
-        if not hasattr(self._connection, "connection"):
+        if hasattr(self._connection, "cursor"):
             return await run_on(self._connection, call)
         async with self._connection.connection() as connection:
             return await run_on(connection, call)

@@ -4,16 +4,15 @@ Each method makes a Call, which the stores run in one round trip. The behaviour 
 here stands only how to reach them.
 """
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from pydantic_core import from_json
-
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, ExecutionSummary, Status
 from ._base import OutboxEntry, SpawnEntry, TimerOp, TraceEntry
-from ._json import dump_dict, dump_model, load_model
+from ._json import dump_dict, dump_model, load_entry, load_model
 
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
@@ -163,7 +162,7 @@ class Calls:
             self._pending_spawns,
             (limit,),
             lambda rows: [
-                SpawnEntry(seq, parent_id, child_id, root_path, from_json(context))
+                SpawnEntry(seq, parent_id, child_id, root_path, json.loads(context))
                 for seq, parent_id, child_id, root_path, context in rows
             ],
         )
@@ -185,7 +184,7 @@ class Calls:
         return Call(
             self._read_trace,
             (execution_id,),
-            lambda rows: [{**from_json(entry), "index": index} for index, entry in rows],
+            lambda rows: [{**load_entry(entry), "index": index} for index, entry in rows],
         )
 
     def _loaded(self, execution_id: str, row: Row) -> tuple[Execution | None, bool]:

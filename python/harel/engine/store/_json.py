@@ -51,6 +51,15 @@ def load_model(model_type: type[Model], text: str, where: str) -> Model:
             raise error from None
 
 
+def load_entry(text: str) -> dict[str, Any]:
+    """A trace entry from its text; one that is no JSON object, which only another writer leaves, as `{"entry": ...}`."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    return value if isinstance(value, dict) else {"entry": value}
+
+
 def _may_hold_nan(text: str) -> bool:
     return "NaN" in text or "Infinity" in text
 
