@@ -52,7 +52,7 @@ def load_model(model_type: type[Model], text: str, where: str) -> Model:
 
 
 def load_entry(text: str) -> dict[str, Any]:
-    """A trace entry from its text; one that is no JSON object, which only another writer leaves, as `{"entry": ...}`."""
+    """A trace entry from its text; `{"entry": ...}` for one of another writer that is no JSON object."""
     try:
         value = json.loads(text)
     except ValueError:
