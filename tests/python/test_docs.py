@@ -1,0 +1,60 @@
+"""What the README and the documentation tell people to run."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    found = re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert found, f"{page} has no block of {language}"
+    return found
+
+
+def test_the_sql_of_the_readme_runs(dsn: str) -> None:
+    with psycopg.connect(dsn) as session:
+        for block in blocks("README.md", "sql"):
+            session.execute(block)
+        (trace,) = session.execute("SELECT entry FROM trace").fetchall()
+        assert trace == ('{"from": "/paying", "to": "/shipping"}',)
+        assert session.execute("SELECT harel_ack_outbox(seq) FROM harel_pending_outbox(100)").fetchall() == [(1,), (1,)]
+
+
+def test_the_python_of_the_readme_runs(dsn: str) -> None:
+    for block in blocks("README.md", "python"):
+        code = block.replace("postgresql://localhost/app", dsn)
+        assert code != block
+        names: dict[str, Any] = {}
+        exec(compile(code, "README.md", "exec"), names)
+        names["store"].close()
+    with psycopg.connect(dsn) as session:
+        assert session.execute("SELECT id, version, active_path FROM executions").fetchall() == [
+            ("order-2", 2, "/shipping")
+        ]
+
+
+def test_the_roles_of_the_installation_page(dsn: str) -> None:
+    create, grant = blocks("docs/how-to/install.md", "sql")
+    with psycopg.connect(dsn) as session:
+        session.execute(create)
+        session.execute("CREATE ROLE order_workers; CREATE ROLE dashboard; CREATE ROLE former_worker")
+        session.execute(grant)
+        session.execute("SET ROLE dashboard")
+        assert session.execute("SELECT count(*) FROM harel.harel_list()").fetchone() == (0,)
+        # The roles are the server's and not the database's.
+        session.rollback()
+
+
+def test_the_script_without_python(dsn: str) -> None:
+    (command,) = re.findall(r"    (sed .*?) \\\n", (ROOT / "docs/how-to/install.md").read_text())
+    script = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    with psycopg.connect(dsn) as session:
+        session.execute("CREATE SCHEMA harel")
+        session.execute(script)
+        assert session.execute("SELECT harel.harel_commit_cas('x', 'd', '{}', 0)").fetchone() == (True,)
+        assert session.execute("SELECT count(*) FROM pg_extension WHERE extname = 'harel'").fetchone() == (0,)
