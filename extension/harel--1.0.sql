@@ -34,24 +34,24 @@
 --   ST009  an unknown role or kind of access
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
-CREATE FUNCTION @extschema@.harel__refuse_key(p_what text, p_key text) RETURNS void
+CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RAISE EXCEPTION USING
         ERRCODE = 'ST001',
-        MESSAGE = format('%s must be a text of 1 to 1000 bytes', p_what),
-        DETAIL = CASE
-            WHEN p_key IS NULL THEN format('The %s is NULL.', p_what)
-            ELSE format('The %s has %s bytes and begins with %L.', p_what, octet_length(p_key), left(p_key, 40))
+        MESSAGE = format('the %s must be a text of 1 to 1000 bytes', p_what),
+        DETAIL = format('Execution %L: the %s ', left(p_id, 40), p_what) || CASE
+            WHEN p_key IS NULL THEN 'is NULL.'
+            ELSE format('has %s bytes and begins with %L.', octet_length(p_key), left(p_key, 40))
         END,
         HINT = 'Pass the same non-empty text each time; a longer key can be replaced by a hash of it.';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__refuse_key(text, text)
-IS 'Internal. Raises ST001 for a key that is missing, empty or longer than 1000 bytes.';
-REVOKE ALL ON FUNCTION @extschema@.harel__refuse_key(text, text) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__refuse_key(text, text, text)
+IS 'Internal. Raises ST001 for a key, of a call for an execution, that is missing, empty or longer than 1000 bytes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_key(text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__check_limit(p_limit bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -315,13 +315,13 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF p_id IS NULL OR octet_length(p_id) NOT BETWEEN 1 AND 1000 THEN
-        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
     IF p_defn IS NULL OR octet_length(p_defn) NOT BETWEEN 1 AND 1000 THEN
-        PERFORM @extschema@.harel__refuse_key('definition id', p_defn);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'definition id', p_defn);
     END IF;
     IF octet_length(p_event) > 1000 THEN
-        PERFORM @extschema@.harel__refuse_key('event id', p_event);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'event id', p_event);
     END IF;
     IF p_data IS NULL THEN
         RAISE EXCEPTION USING
@@ -442,26 +442,45 @@ IS
 'was written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;
 -- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty
--- list. The caller looks at the shape of each list; this says what is wrong with it.
-CREATE FUNCTION @extschema@.harel__refuse_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
+-- list, and array_dims() is NULL for both.
+CREATE FUNCTION @extschema@.harel__check_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+BEGIN
+    IF array_remove(p_dimensions, p_dimensions[1]) <> '{}' OR p_dimensions[1] !~ '^\[1:\d+\]$' THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST004',
+            MESSAGE = format('the arrays for %s must be parallel', p_list),
+            DETAIL = format(
+                '%s: their bounds are %s.',
+                coalesce(format('Execution %L', left(p_id, 40)), 'A batch'),
+                array_to_string(p_dimensions, ', ', 'empty')
+            ),
+            HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_list(text, text, text[])
+IS 'Internal. Raises ST004 unless the arrays that make up a list have the same bounds, from 1.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_list(text, text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_item(p_id text, p_list text, p_place integer) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RAISE EXCEPTION USING
         ERRCODE = 'ST004',
-        MESSAGE = format('the arrays for %s must be parallel', p_list),
-        DETAIL = format(
-            'Execution %L: their bounds are %s.', left(p_id, 100),
-            (SELECT string_agg(coalesce(d.bounds, 'empty'), ', ' ORDER BY d.place)
-             FROM unnest(p_dimensions) WITH ORDINALITY AS d (bounds, place))
-        ),
-        HINT = 'Pass one-dimensional arrays of one length, counted from 1; only the target of a broadcast may be NULL.';
+        MESSAGE = format('the arrays for %s must not hold NULL', p_list),
+        DETAIL = format('Execution %L: item %s is NULL.', left(p_id, 40), p_place),
+        HINT = 'Only the target of an event may be NULL, for a broadcast.';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__refuse_list(text, text, text[])
-IS 'Internal. Raises ST004 for arrays of unequal length or shape, or with a NULL where a value is needed.';
-REVOKE ALL ON FUNCTION @extschema@.harel__refuse_list(text, text, text[]) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__refuse_item(text, text, integer)
+IS 'Internal. Raises ST004 for a NULL in a list.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_item(text, text, integer) FROM PUBLIC;
 
 -- Pinned by its callers, like harel__swap().
 CREATE FUNCTION @extschema@.harel__commit(
@@ -487,33 +506,20 @@ DECLARE
     v_seq bigint;
     v_seqs bigint[] := '{}';
 BEGIN
-    IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
-        OR array_ndims(p_emit_events) <> 1
-        OR array_lower(p_emit_events, 1) <> 1
-        OR array_position(p_emit_events, NULL) IS NOT NULL
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
-            p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events)
-        );
+    IF coalesce(array_dims(p_emit_targets), array_dims(p_emit_events)) IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
     END IF;
-    IF array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_root_paths)
-        OR array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_contexts)
-        OR array_ndims(p_spawn_children) <> 1
-        OR array_lower(p_spawn_children, 1) <> 1
-        OR array_position(p_spawn_root_paths, NULL) IS NOT NULL
-        OR array_position(p_spawn_contexts, NULL) IS NOT NULL
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
+    IF coalesce(
+        array_dims(p_spawn_children), array_dims(p_spawn_root_paths), array_dims(p_spawn_contexts)
+    ) IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_list(
             p_id, 'spawns', array_dims(p_spawn_children), array_dims(p_spawn_root_paths), array_dims(p_spawn_contexts)
         );
     END IF;
-    IF array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_paths)
-        OR array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_fire_ats)
-        OR array_ndims(p_timer_actions) <> 1
-        OR array_lower(p_timer_actions, 1) <> 1
-        OR array_position(p_timer_paths, NULL) IS NOT NULL
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
+    IF coalesce(
+        array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
+    ) IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_list(
             p_id, 'timers', array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
         );
     END IF;
@@ -524,8 +530,11 @@ BEGIN
 
     -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest().
     FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
+        IF p_emit_events[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_item(p_id, 'emits', i);
+        END IF;
         IF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
-            PERFORM @extschema@.harel__refuse_key('target id', p_emit_targets[i]);
+            PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
         END IF;
         INSERT INTO @extschema@.outbox (target_id, event, source_id)
         VALUES (p_emit_targets[i], p_emit_events[i], p_id)
@@ -534,16 +543,22 @@ BEGIN
     END LOOP;
 
     FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
+        IF p_spawn_root_paths[i] IS NULL OR p_spawn_contexts[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_item(p_id, 'spawns', i);
+        END IF;
         IF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
-            PERFORM @extschema@.harel__refuse_key('child id', p_spawn_children[i]);
+            PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
         END IF;
         INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
         VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
     END LOOP;
 
     FOR i IN 1 .. coalesce(cardinality(p_timer_actions), 0) LOOP
+        IF p_timer_paths[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_item(p_id, 'timers', i);
+        END IF;
         IF octet_length(p_timer_paths[i]) > 1000 THEN
-            PERFORM @extschema@.harel__refuse_key('timer path', p_timer_paths[i]);
+            PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_timer_paths[i]);
         END IF;
         IF p_timer_actions[i] = 'schedule' THEN
             IF (abs(p_timer_fire_ats[i]) < 'Infinity') IS NOT TRUE THEN
@@ -631,7 +646,8 @@ BEGIN
     IF committed THEN
         stored_version := p_old + 1;
     ELSE
-        stored_version := (SELECT e.version FROM @extschema@.executions e WHERE e.id = p_id);
+        -- The snapshot of a stricter level still shows the version that was expected: then the one found is not known.
+        stored_version := (SELECT nullif(e.version, p_old) FROM @extschema@.executions e WHERE e.id = p_id);
         outbox_seqs := '{}';
     END IF;
 END
@@ -643,8 +659,9 @@ COMMENT ON FUNCTION @extschema@.harel_commit(
 'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL '
 'target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel '
 'disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). '
-'Returns whether it committed, the version now stored (on a conflict the one found, NULL where there is no such '
-'execution) and the seqs of the outbox rows in the order given. Raises ST001 to ST006.';
+'Returns whether it committed, the version now stored (on a conflict the one found: NULL where there is no such '
+'execution, or where the snapshot of a stricter isolation level hides it) and the seqs of the outbox rows in the '
+'order given. Raises ST001 to ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
     text[], text[], text[], double precision[], text, integer
@@ -656,7 +673,6 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     v_idx integer;
-    v_deleted bigint;
 BEGIN
     IF p_max < 0 THEN
         RAISE EXCEPTION USING
@@ -681,15 +697,17 @@ BEGIN
         RETURNING idx INTO v_idx;
         EXIT WHEN FOUND;
     END LOOP;
-    -- Each entry pushes out the one p_max numbers before it. To look for more from the oldest on would mean to step
-    -- over the index entries of all that were pushed out since the last vacuum, so the range is open to below only
-    -- where a second one, or none, shows that the cap was lowered or a number is missing.
+    -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
+    -- missing: the newest of them is looked for first, because to delete a range that is open to below is to step
+    -- over everything that was pushed out since the last vacuum.
     IF p_max > 0 AND v_idx >= p_max THEN
-        DELETE FROM @extschema@.trace t
-        WHERE t.execution_id = p_id AND t.idx BETWEEN v_idx - p_max - 1 AND v_idx - p_max;
-        GET DIAGNOSTICS v_deleted = ROW_COUNT;
-        IF v_deleted <> 1 THEN
-            DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx <= v_idx - p_max;
+        DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx = v_idx - p_max;
+        PERFORM FROM @extschema@.trace t
+        WHERE t.execution_id = p_id AND t.idx < v_idx - p_max
+        ORDER BY t.idx DESC
+        LIMIT 1;
+        IF FOUND THEN
+            DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx < v_idx - p_max;
         END IF;
     END IF;
     RETURN v_idx;
@@ -705,7 +723,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
-        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
     IF p_entry IS NULL THEN
         RAISE EXCEPTION USING
@@ -740,9 +758,7 @@ COMMENT ON FUNCTION @extschema@.harel_read_trace(text)
 IS 'The trace of an execution, oldest entry first, each with the idx that it was given.';
 REVOKE ALL ON FUNCTION @extschema@.harel_read_trace(text) FROM PUBLIC;
 -- Where in a flat list the items of each commit end, from the position of the commit that each item belongs to.
-CREATE FUNCTION @extschema@.harel__ends(
-    p_list text, p_commits integer[], p_items text, p_count integer
-) RETURNS integer[]
+CREATE FUNCTION @extschema@.harel__ends(p_list text, p_commits integer[], p_count integer) RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -751,18 +767,6 @@ DECLARE
     v_previous integer := 1;
     v_commit integer;
 BEGIN
-    IF array_dims(p_commits) IS DISTINCT FROM p_items
-        OR array_ndims(p_commits) <> 1
-        OR array_lower(p_commits, 1) <> 1
-    THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST004',
-            MESSAGE = format('the arrays for %s must be parallel', p_list),
-            DETAIL = format(
-                'Their bounds are %s, %s.', coalesce(array_dims(p_commits), 'empty'), coalesce(p_items, 'empty')
-            ),
-            HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
-    END IF;
     FOR i IN 1 .. coalesce(cardinality(p_commits), 0) LOOP
         v_commit := p_commits[i];
         IF (v_commit BETWEEN v_previous AND p_count) IS NOT TRUE THEN
@@ -781,9 +785,9 @@ BEGIN
     RETURN v_ends;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__ends(text, integer[], text, integer)
+COMMENT ON FUNCTION @extschema@.harel__ends(text, integer[], integer)
 IS 'Internal. For each commit of a batch, the position of its last item in a flat list; raises ST004.';
-REVOKE ALL ON FUNCTION @extschema@.harel__ends(text, integer[], text, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__ends(text, integer[], integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit_batch(
     p_ids text[],
@@ -824,25 +828,28 @@ DECLARE
     s integer;
     t integer;
 BEGIN
-    IF v_count = 0 AND coalesce(cardinality(p_defns), cardinality(p_datas), cardinality(p_olds), 0) = 0 THEN
-        RETURN;
-    END IF;
-    IF array_ndims(p_ids) IS DISTINCT FROM 1
-        OR array_lower(p_ids, 1) <> 1
-        OR array_dims(p_defns) IS DISTINCT FROM array_dims(p_ids)
-        OR array_dims(p_datas) IS DISTINCT FROM array_dims(p_ids)
-        OR array_dims(p_olds) IS DISTINCT FROM array_dims(p_ids)
-        OR array_dims(p_events) <> array_dims(p_ids)
-        OR array_dims(p_traces) <> array_dims(p_ids)
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
-            p_ids[1], 'a batch', array_dims(p_ids), array_dims(p_defns), array_dims(p_datas), array_dims(p_olds),
-            array_dims(p_events), array_dims(p_traces)
-        );
-    END IF;
-    v_emit_ends := @extschema@.harel__ends('emits', p_emit_commits, array_dims(p_emit_events), v_count);
-    v_spawn_ends := @extschema@.harel__ends('spawns', p_spawn_commits, array_dims(p_spawn_children), v_count);
-    v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, array_dims(p_timer_actions), v_count);
+    -- Events and traces may be left out as a whole.
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'the commits',
+        array_dims(p_ids), array_dims(p_defns), array_dims(p_datas), array_dims(p_olds),
+        coalesce(array_dims(p_events), array_dims(p_ids)), coalesce(array_dims(p_traces), array_dims(p_ids))
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'emits', array_dims(p_emit_commits), array_dims(p_emit_targets), array_dims(p_emit_events)
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'spawns',
+        array_dims(p_spawn_commits), array_dims(p_spawn_children), array_dims(p_spawn_root_paths),
+        array_dims(p_spawn_contexts)
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'timers',
+        array_dims(p_timer_commits), array_dims(p_timer_actions), array_dims(p_timer_paths),
+        array_dims(p_timer_fire_ats)
+    );
+    v_emit_ends := @extschema@.harel__ends('emits', p_emit_commits, v_count);
+    v_spawn_ends := @extschema@.harel__ends('spawns', p_spawn_commits, v_count);
+    v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, v_count);
 
     -- Each commit locks its row, or the place of one to come, until the end of the transaction. Taken in the order of
     -- the ids, the locks of two batches cannot wait for each other in a circle.
@@ -1001,10 +1008,10 @@ DECLARE
     v_count integer;
 BEGIN
     IF p_id IS NULL THEN
-        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
     IF p_path IS NULL THEN
-        PERFORM @extschema@.harel__refuse_key('timer path', p_path);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_path);
     END IF;
     IF p_fire_at IS NULL THEN
         PERFORM @extschema@.harel__refuse_time(format('Execution %L, timer %L', p_id, p_path), p_fire_at);
@@ -1143,18 +1150,27 @@ BEGIN
             LIMIT v_fetch
         );
     ELSE
+        -- Compared as a pair, so that no index but the one by definition can serve.
         v_statuses := coalesce(v_statuses, ARRAY(
-            WITH RECURSIVE found (status) AS (
-                SELECT min(e.status) FROM @extschema@.executions e WHERE e.definition_id = p_definition_id
-                UNION ALL
-                SELECT (
-                    SELECT min(e.status) FROM @extschema@.executions e
-                    WHERE e.definition_id = p_definition_id AND e.status > f.status
+            WITH RECURSIVE found (definition_id, status) AS (
+                (
+                    SELECT e.definition_id, e.status FROM @extschema@.executions e
+                    WHERE (e.definition_id, e.status) >= (p_definition_id, '')
+                    ORDER BY e.definition_id, e.status
+                    LIMIT 1
                 )
+                UNION ALL
+                SELECT n.definition_id, n.status
                 FROM found f
-                WHERE f.status IS NOT NULL
+                CROSS JOIN LATERAL (
+                    SELECT e.definition_id, e.status FROM @extschema@.executions e
+                    WHERE (e.definition_id, e.status) > (f.definition_id, f.status)
+                    ORDER BY e.definition_id, e.status
+                    LIMIT 1
+                ) AS n
+                WHERE f.definition_id = p_definition_id
             )
-            SELECT f.status FROM found f WHERE f.status IS NOT NULL
+            SELECT f.status FROM found f WHERE f.definition_id = p_definition_id
         ));
         v_ids := ARRAY(
             SELECT b.id

@@ -11,24 +11,24 @@
 --   ST009  an unknown role or kind of access
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
-CREATE FUNCTION @extschema@.harel__refuse_key(p_what text, p_key text) RETURNS void
+CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RAISE EXCEPTION USING
         ERRCODE = 'ST001',
-        MESSAGE = format('%s must be a text of 1 to 1000 bytes', p_what),
-        DETAIL = CASE
-            WHEN p_key IS NULL THEN format('The %s is NULL.', p_what)
-            ELSE format('The %s has %s bytes and begins with %L.', p_what, octet_length(p_key), left(p_key, 40))
+        MESSAGE = format('the %s must be a text of 1 to 1000 bytes', p_what),
+        DETAIL = format('Execution %L: the %s ', left(p_id, 40), p_what) || CASE
+            WHEN p_key IS NULL THEN 'is NULL.'
+            ELSE format('has %s bytes and begins with %L.', octet_length(p_key), left(p_key, 40))
         END,
         HINT = 'Pass the same non-empty text each time; a longer key can be replaced by a hash of it.';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__refuse_key(text, text)
-IS 'Internal. Raises ST001 for a key that is missing, empty or longer than 1000 bytes.';
-REVOKE ALL ON FUNCTION @extschema@.harel__refuse_key(text, text) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__refuse_key(text, text, text)
+IS 'Internal. Raises ST001 for a key, of a call for an execution, that is missing, empty or longer than 1000 bytes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_key(text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__check_limit(p_limit bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE

@@ -53,13 +53,13 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF p_id IS NULL OR octet_length(p_id) NOT BETWEEN 1 AND 1000 THEN
-        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
     IF p_defn IS NULL OR octet_length(p_defn) NOT BETWEEN 1 AND 1000 THEN
-        PERFORM @extschema@.harel__refuse_key('definition id', p_defn);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'definition id', p_defn);
     END IF;
     IF octet_length(p_event) > 1000 THEN
-        PERFORM @extschema@.harel__refuse_key('event id', p_event);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'event id', p_event);
     END IF;
     IF p_data IS NULL THEN
         RAISE EXCEPTION USING

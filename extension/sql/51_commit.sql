@@ -1,24 +1,43 @@
 -- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty
--- list. The caller looks at the shape of each list; this says what is wrong with it.
-CREATE FUNCTION @extschema@.harel__refuse_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
+-- list, and array_dims() is NULL for both.
+CREATE FUNCTION @extschema@.harel__check_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+BEGIN
+    IF array_remove(p_dimensions, p_dimensions[1]) <> '{}' OR p_dimensions[1] !~ '^\[1:\d+\]$' THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST004',
+            MESSAGE = format('the arrays for %s must be parallel', p_list),
+            DETAIL = format(
+                '%s: their bounds are %s.',
+                coalesce(format('Execution %L', left(p_id, 40)), 'A batch'),
+                array_to_string(p_dimensions, ', ', 'empty')
+            ),
+            HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_list(text, text, text[])
+IS 'Internal. Raises ST004 unless the arrays that make up a list have the same bounds, from 1.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_list(text, text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_item(p_id text, p_list text, p_place integer) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RAISE EXCEPTION USING
         ERRCODE = 'ST004',
-        MESSAGE = format('the arrays for %s must be parallel', p_list),
-        DETAIL = format(
-            'Execution %L: their bounds are %s.', left(p_id, 100),
-            (SELECT string_agg(coalesce(d.bounds, 'empty'), ', ' ORDER BY d.place)
-             FROM unnest(p_dimensions) WITH ORDINALITY AS d (bounds, place))
-        ),
-        HINT = 'Pass one-dimensional arrays of one length, counted from 1; only the target of a broadcast may be NULL.';
+        MESSAGE = format('the arrays for %s must not hold NULL', p_list),
+        DETAIL = format('Execution %L: item %s is NULL.', left(p_id, 40), p_place),
+        HINT = 'Only the target of an event may be NULL, for a broadcast.';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__refuse_list(text, text, text[])
-IS 'Internal. Raises ST004 for arrays of unequal length or shape, or with a NULL where a value is needed.';
-REVOKE ALL ON FUNCTION @extschema@.harel__refuse_list(text, text, text[]) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__refuse_item(text, text, integer)
+IS 'Internal. Raises ST004 for a NULL in a list.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_item(text, text, integer) FROM PUBLIC;
 
 -- Pinned by its callers, like harel__swap().
 CREATE FUNCTION @extschema@.harel__commit(
@@ -44,33 +63,20 @@ DECLARE
     v_seq bigint;
     v_seqs bigint[] := '{}';
 BEGIN
-    IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
-        OR array_ndims(p_emit_events) <> 1
-        OR array_lower(p_emit_events, 1) <> 1
-        OR array_position(p_emit_events, NULL) IS NOT NULL
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
-            p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events)
-        );
+    IF coalesce(array_dims(p_emit_targets), array_dims(p_emit_events)) IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
     END IF;
-    IF array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_root_paths)
-        OR array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_contexts)
-        OR array_ndims(p_spawn_children) <> 1
-        OR array_lower(p_spawn_children, 1) <> 1
-        OR array_position(p_spawn_root_paths, NULL) IS NOT NULL
-        OR array_position(p_spawn_contexts, NULL) IS NOT NULL
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
+    IF coalesce(
+        array_dims(p_spawn_children), array_dims(p_spawn_root_paths), array_dims(p_spawn_contexts)
+    ) IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_list(
             p_id, 'spawns', array_dims(p_spawn_children), array_dims(p_spawn_root_paths), array_dims(p_spawn_contexts)
         );
     END IF;
-    IF array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_paths)
-        OR array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_fire_ats)
-        OR array_ndims(p_timer_actions) <> 1
-        OR array_lower(p_timer_actions, 1) <> 1
-        OR array_position(p_timer_paths, NULL) IS NOT NULL
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
+    IF coalesce(
+        array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
+    ) IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_list(
             p_id, 'timers', array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
         );
     END IF;
@@ -81,8 +87,11 @@ BEGIN
 
     -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest().
     FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
+        IF p_emit_events[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_item(p_id, 'emits', i);
+        END IF;
         IF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
-            PERFORM @extschema@.harel__refuse_key('target id', p_emit_targets[i]);
+            PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
         END IF;
         INSERT INTO @extschema@.outbox (target_id, event, source_id)
         VALUES (p_emit_targets[i], p_emit_events[i], p_id)
@@ -91,16 +100,22 @@ BEGIN
     END LOOP;
 
     FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
+        IF p_spawn_root_paths[i] IS NULL OR p_spawn_contexts[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_item(p_id, 'spawns', i);
+        END IF;
         IF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
-            PERFORM @extschema@.harel__refuse_key('child id', p_spawn_children[i]);
+            PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
         END IF;
         INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
         VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
     END LOOP;
 
     FOR i IN 1 .. coalesce(cardinality(p_timer_actions), 0) LOOP
+        IF p_timer_paths[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_item(p_id, 'timers', i);
+        END IF;
         IF octet_length(p_timer_paths[i]) > 1000 THEN
-            PERFORM @extschema@.harel__refuse_key('timer path', p_timer_paths[i]);
+            PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_timer_paths[i]);
         END IF;
         IF p_timer_actions[i] = 'schedule' THEN
             IF (abs(p_timer_fire_ats[i]) < 'Infinity') IS NOT TRUE THEN
@@ -188,7 +203,8 @@ BEGIN
     IF committed THEN
         stored_version := p_old + 1;
     ELSE
-        stored_version := (SELECT e.version FROM @extschema@.executions e WHERE e.id = p_id);
+        -- The snapshot of a stricter level still shows the version that was expected: then the one found is not known.
+        stored_version := (SELECT nullif(e.version, p_old) FROM @extschema@.executions e WHERE e.id = p_id);
         outbox_seqs := '{}';
     END IF;
 END
@@ -200,8 +216,9 @@ COMMENT ON FUNCTION @extschema@.harel_commit(
 'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL '
 'target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel '
 'disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). '
-'Returns whether it committed, the version now stored (on a conflict the one found, NULL where there is no such '
-'execution) and the seqs of the outbox rows in the order given. Raises ST001 to ST006.';
+'Returns whether it committed, the version now stored (on a conflict the one found: NULL where there is no such '
+'execution, or where the snapshot of a stricter isolation level hides it) and the seqs of the outbox rows in the '
+'order given. Raises ST001 to ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
     text[], text[], text[], double precision[], text, integer

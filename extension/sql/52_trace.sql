@@ -5,7 +5,6 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     v_idx integer;
-    v_deleted bigint;
 BEGIN
     IF p_max < 0 THEN
         RAISE EXCEPTION USING
@@ -30,15 +29,17 @@ BEGIN
         RETURNING idx INTO v_idx;
         EXIT WHEN FOUND;
     END LOOP;
-    -- Each entry pushes out the one p_max numbers before it. To look for more from the oldest on would mean to step
-    -- over the index entries of all that were pushed out since the last vacuum, so the range is open to below only
-    -- where a second one, or none, shows that the cap was lowered or a number is missing.
+    -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
+    -- missing: the newest of them is looked for first, because to delete a range that is open to below is to step
+    -- over everything that was pushed out since the last vacuum.
     IF p_max > 0 AND v_idx >= p_max THEN
-        DELETE FROM @extschema@.trace t
-        WHERE t.execution_id = p_id AND t.idx BETWEEN v_idx - p_max - 1 AND v_idx - p_max;
-        GET DIAGNOSTICS v_deleted = ROW_COUNT;
-        IF v_deleted <> 1 THEN
-            DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx <= v_idx - p_max;
+        DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx = v_idx - p_max;
+        PERFORM FROM @extschema@.trace t
+        WHERE t.execution_id = p_id AND t.idx < v_idx - p_max
+        ORDER BY t.idx DESC
+        LIMIT 1;
+        IF FOUND THEN
+            DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx < v_idx - p_max;
         END IF;
     END IF;
     RETURN v_idx;
@@ -54,7 +55,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
-        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
     IF p_entry IS NULL THEN
         RAISE EXCEPTION USING

@@ -1,7 +1,5 @@
 -- Where in a flat list the items of each commit end, from the position of the commit that each item belongs to.
-CREATE FUNCTION @extschema@.harel__ends(
-    p_list text, p_commits integer[], p_items text, p_count integer
-) RETURNS integer[]
+CREATE FUNCTION @extschema@.harel__ends(p_list text, p_commits integer[], p_count integer) RETURNS integer[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -10,18 +8,6 @@ DECLARE
     v_previous integer := 1;
     v_commit integer;
 BEGIN
-    IF array_dims(p_commits) IS DISTINCT FROM p_items
-        OR array_ndims(p_commits) <> 1
-        OR array_lower(p_commits, 1) <> 1
-    THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST004',
-            MESSAGE = format('the arrays for %s must be parallel', p_list),
-            DETAIL = format(
-                'Their bounds are %s, %s.', coalesce(array_dims(p_commits), 'empty'), coalesce(p_items, 'empty')
-            ),
-            HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
-    END IF;
     FOR i IN 1 .. coalesce(cardinality(p_commits), 0) LOOP
         v_commit := p_commits[i];
         IF (v_commit BETWEEN v_previous AND p_count) IS NOT TRUE THEN
@@ -40,9 +26,9 @@ BEGIN
     RETURN v_ends;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__ends(text, integer[], text, integer)
+COMMENT ON FUNCTION @extschema@.harel__ends(text, integer[], integer)
 IS 'Internal. For each commit of a batch, the position of its last item in a flat list; raises ST004.';
-REVOKE ALL ON FUNCTION @extschema@.harel__ends(text, integer[], text, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__ends(text, integer[], integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit_batch(
     p_ids text[],
@@ -83,25 +69,28 @@ DECLARE
     s integer;
     t integer;
 BEGIN
-    IF v_count = 0 AND coalesce(cardinality(p_defns), cardinality(p_datas), cardinality(p_olds), 0) = 0 THEN
-        RETURN;
-    END IF;
-    IF array_ndims(p_ids) IS DISTINCT FROM 1
-        OR array_lower(p_ids, 1) <> 1
-        OR array_dims(p_defns) IS DISTINCT FROM array_dims(p_ids)
-        OR array_dims(p_datas) IS DISTINCT FROM array_dims(p_ids)
-        OR array_dims(p_olds) IS DISTINCT FROM array_dims(p_ids)
-        OR array_dims(p_events) <> array_dims(p_ids)
-        OR array_dims(p_traces) <> array_dims(p_ids)
-    THEN
-        PERFORM @extschema@.harel__refuse_list(
-            p_ids[1], 'a batch', array_dims(p_ids), array_dims(p_defns), array_dims(p_datas), array_dims(p_olds),
-            array_dims(p_events), array_dims(p_traces)
-        );
-    END IF;
-    v_emit_ends := @extschema@.harel__ends('emits', p_emit_commits, array_dims(p_emit_events), v_count);
-    v_spawn_ends := @extschema@.harel__ends('spawns', p_spawn_commits, array_dims(p_spawn_children), v_count);
-    v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, array_dims(p_timer_actions), v_count);
+    -- Events and traces may be left out as a whole.
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'the commits',
+        array_dims(p_ids), array_dims(p_defns), array_dims(p_datas), array_dims(p_olds),
+        coalesce(array_dims(p_events), array_dims(p_ids)), coalesce(array_dims(p_traces), array_dims(p_ids))
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'emits', array_dims(p_emit_commits), array_dims(p_emit_targets), array_dims(p_emit_events)
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'spawns',
+        array_dims(p_spawn_commits), array_dims(p_spawn_children), array_dims(p_spawn_root_paths),
+        array_dims(p_spawn_contexts)
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'timers',
+        array_dims(p_timer_commits), array_dims(p_timer_actions), array_dims(p_timer_paths),
+        array_dims(p_timer_fire_ats)
+    );
+    v_emit_ends := @extschema@.harel__ends('emits', p_emit_commits, v_count);
+    v_spawn_ends := @extschema@.harel__ends('spawns', p_spawn_commits, v_count);
+    v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, v_count);
 
     -- Each commit locks its row, or the place of one to come, until the end of the transaction. Taken in the order of
     -- the ids, the locks of two batches cannot wait for each other in a circle.

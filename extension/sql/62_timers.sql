@@ -30,10 +30,10 @@ DECLARE
     v_count integer;
 BEGIN
     IF p_id IS NULL THEN
-        PERFORM @extschema@.harel__refuse_key('execution id', p_id);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
     IF p_path IS NULL THEN
-        PERFORM @extschema@.harel__refuse_key('timer path', p_path);
+        PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_path);
     END IF;
     IF p_fire_at IS NULL THEN
         PERFORM @extschema@.harel__refuse_time(format('Execution %L, timer %L', p_id, p_path), p_fire_at);

@@ -121,18 +121,27 @@ BEGIN
             LIMIT v_fetch
         );
     ELSE
+        -- Compared as a pair, so that no index but the one by definition can serve.
         v_statuses := coalesce(v_statuses, ARRAY(
-            WITH RECURSIVE found (status) AS (
-                SELECT min(e.status) FROM @extschema@.executions e WHERE e.definition_id = p_definition_id
-                UNION ALL
-                SELECT (
-                    SELECT min(e.status) FROM @extschema@.executions e
-                    WHERE e.definition_id = p_definition_id AND e.status > f.status
+            WITH RECURSIVE found (definition_id, status) AS (
+                (
+                    SELECT e.definition_id, e.status FROM @extschema@.executions e
+                    WHERE (e.definition_id, e.status) >= (p_definition_id, '')
+                    ORDER BY e.definition_id, e.status
+                    LIMIT 1
                 )
+                UNION ALL
+                SELECT n.definition_id, n.status
                 FROM found f
-                WHERE f.status IS NOT NULL
+                CROSS JOIN LATERAL (
+                    SELECT e.definition_id, e.status FROM @extschema@.executions e
+                    WHERE (e.definition_id, e.status) > (f.definition_id, f.status)
+                    ORDER BY e.definition_id, e.status
+                    LIMIT 1
+                ) AS n
+                WHERE f.definition_id = p_definition_id
             )
-            SELECT f.status FROM found f WHERE f.status IS NOT NULL
+            SELECT f.status FROM found f WHERE f.definition_id = p_definition_id
         ));
         v_ids := ARRAY(
             SELECT b.id

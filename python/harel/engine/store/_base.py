@@ -45,7 +45,7 @@ class StoreConflict(StoreError):
     """Another worker committed first: nothing was written. Load the execution again and decide anew.
 
     `expected` is the version that the commit was based on, `found` the one now stored: None where there is no such
-    execution, or where the server told of the conflict by a serialization failure.
+    execution, or where a transaction of a stricter isolation level than READ COMMITTED cannot see it.
     """
 
     def __init__(self, execution_id: str, expected: int, found: int | None) -> None:

@@ -126,7 +126,8 @@ class StoreMethods(ABC):
             raise
         if not outcome.committed:
             found = outcome.found if outcome.found_known else self._run(calls.stored_version(exe.id))
-            raise StoreConflict(exe.id, expected, found)
+            # Within a transaction of a stricter level the old version is still what can be seen.
+            raise StoreConflict(exe.id, expected, None if found == expected else found)
         exe.version = expected + 1
         return outcome.seqs
 

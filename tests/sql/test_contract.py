@@ -1,0 +1,234 @@
+"""What the catalog must say of the extension: its tables, its functions, and who may do what."""
+
+import re
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+
+INDEXES = Path(__file__).parents[2] / "extension/sql/21_indexes.sql"
+
+COLUMNS = {
+    "executions": {"id": "text", "definition_id": "text", "data": "text", "version": "integer"},
+    "outbox": {"seq": "bigint", "target_id": "text", "event": "text"},
+    "processed_events": {"execution_id": "text", "event_id": "text"},
+    "timers": {"execution_id": "text", "path": "text", "fire_at": "double precision"},
+    "spawns": {"seq": "bigint", "parent_id": "text", "child_id": "text", "root_path": "text", "context": "text"},
+    "trace": {"execution_id": "text", "idx": "integer", "entry": "text"},
+}
+NULLABLE = {("outbox", "target_id")}
+PRIMARY_KEYS = {
+    "executions": ["id"],
+    "outbox": ["seq"],
+    "processed_events": ["execution_id", "event_id"],
+    "timers": ["execution_id", "path"],
+    "spawns": ["seq"],
+    "trace": ["execution_id", "idx"],
+}
+EXTRA = {
+    "executions": {
+        "status": "text",
+        "outcome": "text",
+        "active_path": "text",
+        "parent_id": "text",
+        "created_at": "timestamp with time zone",
+        "updated_at": "timestamp with time zone",
+    },
+    "outbox": {"source_id": "text"},
+}
+
+# Each public function: its volatility and a call of it that a role with the right to it can make.
+FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
+    "harel_load": ("s", "SELECT harel_load('e')"),
+    "harel_load_for_event": ("s", "SELECT harel_load_for_event('e', 'ev')"),
+    "harel_is_processed": ("s", "SELECT harel_is_processed('e', 'ev')"),
+    "harel_list": ("s", "SELECT * FROM harel_list('d', '{RUNNING}', true, 1)"),
+    "harel_read_trace": ("s", "SELECT * FROM harel_read_trace('e')"),
+    "harel_pending_outbox": ("s", "SELECT * FROM harel_pending_outbox(1)"),
+    "harel_pending_spawns": ("s", "SELECT * FROM harel_pending_spawns(1)"),
+    "harel_due_timers": ("s", "SELECT * FROM harel_due_timers(0, 1)"),
+    "harel_version": ("i", "SELECT harel_version()"),
+    "harel_commit_cas": ("v", "SELECT harel_commit_cas('new', 'd', '{}', 0, 'ev')"),
+    "harel_commit": (
+        "v",
+        "SELECT harel_commit('new', 'd', '{\"x\": \"\\u0000\"}', 0, 'ev', '{x}', '{a}', '{c}', '{p}', '{k}',"
+        " '{schedule,cancel}', '{a,a}', '{1,1}', 'step', 1)",
+    ),
+    "harel_commit_batch": ("v", "SELECT * FROM harel_commit_batch('{new}', '{d}', '{1}', '{0}')"),
+    "harel_append_trace": ("v", "SELECT harel_append_trace('e', 'step', 1)"),
+    "harel_ack_outbox": ("v", "SELECT harel_ack_outbox(0)"),
+    "harel_ack_spawn": ("v", "SELECT harel_ack_spawn(0)"),
+    "harel_delete_timer": ("v", "SELECT harel_delete_timer('e', 'a', 0)"),
+    "harel_grant": ("v", "SELECT harel_grant('harel_contract_role', 'reader')"),
+}
+READERS = {name for name, (volatility, _) in FUNCTIONS.items() if volatility != "v"}
+WORKERS = set(FUNCTIONS) - {"harel_grant"}
+
+# Only functions that pin it call these; to set it again costs as much as the rest of the call.
+UNPINNED = {"harel__swap", "harel__commit", "harel__push_trace"}
+
+MEMBERS: LiteralString = """
+    SELECT d.objid FROM pg_depend d JOIN pg_extension e ON d.refobjid = e.oid
+    WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' AND e.extname = 'harel'
+"""
+
+
+def rows(connection: psycopg.Connection, query: LiteralString) -> list[tuple[Any, ...]]:
+    return connection.execute(query).fetchall()
+
+
+def functions(connection: psycopg.Connection, column: LiteralString) -> dict[str, object]:
+    """One column of pg_proc for each function of the extension. No two have one name."""
+    found = rows(
+        connection, f"SELECT p.proname, {column} FROM pg_proc p WHERE p.oid IN ({MEMBERS}) AND p.proname ~ '^harel_'"
+    )
+    names = [name for name, _ in found]
+    assert len(names) == len(set(names)) >= len(FUNCTIONS)
+    return dict(found)
+
+
+def test_public_functions_are_those_of_the_contract(postgresql: psycopg.Connection) -> None:
+    assert {name for name in functions(postgresql, "1") if not name.startswith("harel__")} == set(FUNCTIONS)
+
+
+def test_every_function_of_the_extension_bears_its_name(postgresql: psycopg.Connection) -> None:
+    strangers = f"SELECT p.proname FROM pg_proc p WHERE p.oid IN ({MEMBERS}) AND p.proname !~ '^harel_'"
+    assert rows(postgresql, strangers) == []
+
+
+def test_every_function_has_a_comment_of_a_sentence(postgresql: psycopg.Connection) -> None:
+    comments = functions(postgresql, "obj_description(p.oid, 'pg_proc')")
+    bare = [name for name, comment in comments.items() if not re.match(r"\S+ .* .*\.$", str(comment), re.DOTALL)]
+    assert bare == []
+
+
+def test_every_search_path_is_pinned(postgresql: psycopg.Connection) -> None:
+    settings = functions(postgresql, "coalesce(p.proconfig, '{}')")
+    pinned = {name for name, config in settings.items() if "search_path=pg_catalog, pg_temp" in list(config)}  # type: ignore[call-overload]
+    assert set(settings) - pinned == UNPINNED
+
+
+def test_readers_are_stable_and_writers_volatile(postgresql: psycopg.Connection) -> None:
+    volatilities = functions(postgresql, "p.provolatile")
+    assert {name: volatilities[name] for name in FUNCTIONS} == {name: v for name, (v, _) in FUNCTIONS.items()}
+
+
+def test_no_function_is_strict_or_security_definer(postgresql: psycopg.Connection) -> None:
+    assert set(functions(postgresql, "p.proisstrict OR p.prosecdef").values()) == {False}
+
+
+def test_public_has_no_privilege(postgresql: psycopg.Connection) -> None:
+    executable = functions(postgresql, "has_function_privilege('public', p.oid, 'EXECUTE')")
+    assert [name for name, granted in executable.items() if granted] == []
+    relations = f"""
+        SELECT c.relname, a.privilege_type
+        FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault(c.relkind::"char", c.relowner))) a
+        WHERE c.oid IN ({MEMBERS}) AND a.grantee = 0
+    """
+    assert rows(postgresql, relations) == []
+
+
+def test_every_table_and_sequence_is_dumped(postgresql: psycopg.Connection) -> None:
+    relations = f"SELECT c.relname FROM pg_class c WHERE c.oid IN ({MEMBERS}) AND c.relkind IN ('r', 'S')"
+    dumped = "SELECT c.relname FROM pg_class c, pg_extension e WHERE c.oid = ANY (e.extconfig) AND e.extname = 'harel'"
+    conditions = "SELECT DISTINCT unnest(extcondition) FROM pg_extension WHERE extname = 'harel'"
+    assert {*COLUMNS, "outbox_seq_seq", "spawns_seq_seq"} <= {name for (name,) in rows(postgresql, relations)}
+    assert sorted(rows(postgresql, dumped)) == sorted(rows(postgresql, relations))
+    assert rows(postgresql, conditions) == [("",)]
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_tables_have_the_columns_and_keys_of_the_contract(postgresql: psycopg.Connection, table: str) -> None:
+    found = postgresql.execute(
+        "SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull FROM pg_attribute a"
+        " WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+        [table],
+    ).fetchall()
+    types = {name: kind for name, kind, _ in found}
+    assert list(types.items())[: len(COLUMNS[table])] == list(COLUMNS[table].items())
+    assert types.items() >= EXTRA.get(table, {}).items()
+    contract = {name: required for name, _, required in found if name in COLUMNS[table]}
+    assert contract == {name: (table, name) not in NULLABLE for name in COLUMNS[table]}
+    key = postgresql.execute(
+        "SELECT array_agg(a.attname::text ORDER BY k.place) FROM pg_index i"
+        " CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (attnum, place)"
+        " JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum"
+        " WHERE i.indrelid = %s::regclass AND i.indisprimary",
+        [table],
+    ).fetchone()
+    assert key == (PRIMARY_KEYS[table],)
+
+
+def test_ids_compare_as_bytes(postgresql: psycopg.Connection) -> None:
+    other = f"""
+        SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+        WHERE c.oid IN ({MEMBERS}) AND c.relkind = 'r' AND a.attname ~ '(^|_)id$'
+            AND a.attcollation <> '"C"'::regcollation
+    """
+    assert rows(postgresql, other) == []
+
+
+@pytest.mark.parametrize("access", [None, "none", "reader", "worker"])
+def test_each_access_allows_its_functions_and_no_others(postgresql: psycopg.Connection, access: str | None) -> None:
+    postgresql.execute("SELECT harel_commit_cas('e', 'd', '{}', 0)")
+    postgresql.execute("CREATE ROLE harel_contract_role")
+    if access:
+        postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
+    allowed: set[str] = set()
+    refused: dict[str, str] = {}
+    postgresql.execute("SET LOCAL ROLE harel_contract_role")
+    for name, (_, call) in FUNCTIONS.items():
+        with postgresql.transaction(force_rollback=True):
+            try:
+                postgresql.execute(call)
+                allowed.add(name)
+            except psycopg.errors.InsufficientPrivilege as error:
+                refused[name] = str(error)
+    postgresql.rollback()
+    assert allowed == {"reader": READERS, "worker": WORKERS}.get(access or "", set())
+    assert set(refused) == set(FUNCTIONS) - allowed
+    assert [
+        name for name, message in refused.items() if f"permission denied for function {name}\n" not in f"{message}\n"
+    ] == []
+
+
+@pytest.mark.parametrize("access", ["reader", "worker"])
+def test_a_grant_leaves_no_function_without_its_helpers(postgresql: psycopg.Connection, access: str) -> None:
+    """What a public function calls inside must be executable by whoever may call it: here the raising of errors."""
+    mistakes: list[tuple[str, LiteralString]] = [
+        ("ST007", "SELECT * FROM harel_list(p_cursor => 'x')"),
+        ("ST008", "SELECT * FROM harel_pending_outbox(-1)"),
+        ("ST006", "SELECT * FROM harel_due_timers('NaN')"),
+    ]
+    if access == "worker":
+        mistakes += [
+            ("ST001", "SELECT harel_commit_cas('', 'd', '{}', 0)"),
+            ("ST003", "SELECT harel_commit_cas('e', 'd', 'x', 0)"),
+            ("ST004", "SELECT harel_commit('e', 'd', '{}', 0, NULL, '{x}', '{}')"),
+            ("ST001", "SELECT harel_ack_outbox(NULL)"),
+        ]
+    postgresql.execute("CREATE ROLE harel_contract_role")
+    postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
+    postgresql.execute("SET LOCAL ROLE harel_contract_role")
+    for code, call in mistakes:
+        with pytest.raises(psycopg.Error) as caught, postgresql.transaction():
+            postgresql.execute(call)
+        assert caught.value.sqlstate == code, call
+    postgresql.rollback()
+
+
+def test_every_index_names_the_function_that_it_serves(postgresql: psycopg.Connection) -> None:
+    lines = INDEXES.read_text(encoding="utf-8").splitlines()
+    served: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        if match := re.match(r"CREATE (?:UNIQUE )?INDEX (\w+) ", line):
+            served[match[1]] = lines[number - 1]
+    unserved = {name: comment for name, comment in served.items() if not re.match(r"-- serves harel_\w+\(\)", comment)}
+    assert unserved == {}
+    named = {name for comment in served.values() for name in re.findall(r"harel_\w+", comment)}
+    assert named <= set(FUNCTIONS)
+    existing = f"""
+        SELECT i.indexrelid::regclass::text FROM pg_index i WHERE i.indrelid IN ({MEMBERS}) AND NOT i.indisprimary
+    """
+    assert {name for (name,) in rows(postgresql, existing)} == set(served)
