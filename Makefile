@@ -21,10 +21,10 @@ help: ## this list
 	touch $@
 
 demo: .venv/made ## replay an event log with crashes on the way (LOG=file for a log of your own)
-	$(BIN)/python -m harel.demo $(LOG)
+	$(BIN)/python -m harel.demo $(if $(LOG),"$(LOG)")
 
 test: .venv/made ## run all tests (ARGS='-k name' for some)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto $(ARGS)
 
 check: .venv/made verify ## format, lint, types, and generated files up to date
 	$(BIN)/ruff format --check .

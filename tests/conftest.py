@@ -4,6 +4,8 @@ The server is the one that HAREL_TEST_DSN names (its role must be a superuser), 
 """
 
 import os
+import signal
+import sys
 from contextlib import ExitStack
 from typing import Any
 
@@ -18,6 +20,8 @@ _server = ExitStack()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Ended in this way too, a run leaves no server behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Once for all: the processes of pytest-xdist inherit the variable.
     if not os.environ.get("HAREL_TEST_DSN"):
         server = _server.enter_context(EmbeddedServer(settings={"fsync": "off", "max_connections": "200"}))

@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from harel import AsyncPostgresStore, ExecutionStore, PostgresStore
 
-TWINS = ("sync", "async")
+KINDS = ("sync", "async")
 
 # Far longer than anything waited for takes.
 DEADLINE = 30.0
@@ -36,9 +36,9 @@ class Called:
 
 
 @contextmanager
-def opened(twin: str, dsn: str, **options: Any) -> Iterator[ExecutionStore]:
-    """A store of one of the TWINS with connections of its own; `options` are those of from_dsn()."""
-    if twin == "sync":
+def opened(kind: str, dsn: str, **options: Any) -> Iterator[ExecutionStore]:
+    """A store of one of the KINDS with connections of its own; `options` are those of from_dsn()."""
+    if kind == "sync":
         store = PostgresStore.from_dsn(dsn, **options)
         try:
             yield store
@@ -56,9 +56,18 @@ def opened(twin: str, dsn: str, **options: Any) -> Iterator[ExecutionStore]:
         finally:
             called.close()
     finally:
+        asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _cancel_all() -> None:
+    """Nobody who waits for a call must wait for ever because the loop ends first."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def until(condition: Callable[[], Any]) -> Any:
@@ -98,7 +107,7 @@ class Beside:
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._threads = ThreadPoolExecutor()
+        self._threads = ThreadPoolExecutor(32)
         self._calls: list[Future[Any]] = []
 
     def __enter__(self) -> "Beside":

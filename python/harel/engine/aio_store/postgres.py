@@ -69,7 +69,14 @@ class AsyncPostgresStore(AsyncStoreMethods):
         store._owned = True
         try:
             await pool.open()
-            await store._ready()
+            for retries in range(connect_retries, -1, -1):
+                try:
+                    await store._ready()
+                    break
+                except psycopg.OperationalError:
+                    # The server may go away again while the store is looked for; the pool connects anew.
+                    if retries == 0:
+                        raise
         except BaseException:
             await pool.close()
             raise

@@ -44,12 +44,19 @@ class PostgresStore(StoreMethods):
         A server that is still starting is tried again `connect_retries` times, `retry_delay` seconds apart. So is one
         that has dropped the connection, at the next call.
         """
-        connection = connect(dsn, connect_retries, retry_delay)
-        try:
-            store = cls(connection, **options)
-        except BaseException:
-            connection.close()
-            raise
+        import psycopg
+
+        for retries in range(connect_retries, -1, -1):
+            connection = connect(dsn, retries, retry_delay)
+            try:
+                store = cls(connection, **options)
+                break
+            except BaseException as error:
+                # The server may go away again while the store is looked for.
+                gone = isinstance(error, psycopg.OperationalError) and connection.closed
+                connection.close()
+                if not gone or retries == 0:
+                    raise
         store._reconnect = (dsn, connect_retries, retry_delay)
         return store
 
