@@ -1,7 +1,7 @@
 """The two commits beside the same work written by hand: rounds of A and B in turn, and the ratio of their rates.
 
-fast: pgbench, prepared, synchronous_commit off, 1 KB of data: harel_commit_cas(), and an UPDATE of the row by its id and
-version.
+fast: pgbench, prepared, synchronous_commit off, 1 KB of data: harel_commit_cas(), and an UPDATE of the row by its id
+and version.
 complex: one connection on a local socket: store.commit() with 3 emits, 2 timer operations, 1 spawn, a trace entry and
 a dedupe mark, and the same statements sent one by one between BEGIN and COMMIT.
 
