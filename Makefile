@@ -50,7 +50,7 @@ install: ## install the extension into a server (PG_CONFIG=..., DESTDIR=...)
 	$(MAKE) -C extension install PG_CONFIG=$(PG_CONFIG) DESTDIR=$(DESTDIR)
 
 wheel: .venv/made ## build the wheel and the source distribution into dist/
-	$(BIN)/python -m build
+	$(BIN)/python -m build --no-isolation
 
 clean: ## remove what was made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

@@ -584,6 +584,9 @@ BEGIN
     END LOOP;
 
     IF p_trace IS NOT NULL THEN
+        IF p_old = 0 THEN
+            PERFORM @extschema@.harel__lock_new_trace(p_id);
+        END IF;
         PERFORM @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
     END IF;
     RETURN v_seqs;
@@ -666,8 +669,21 @@ REVOKE ALL ON FUNCTION @extschema@.harel_commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
     text[], text[], text[], double precision[], text, integer
 ) FROM PUBLIC;
--- Two writers of one execution's trace take turns, since each holds the lock of the execution's row. Without such a
--- row, before the first save, the primary key decides and the loser takes the next number.
+-- Writers of one execution's trace take turns: whoever numbers an entry by a snapshot from before another's entries
+-- could give a number again that the ring has dropped meanwhile. They hold the lock of the execution's row, or, before
+-- its first save, the advisory lock that stands for it.
+CREATE FUNCTION @extschema@.harel__lock_new_trace(p_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('harel.trace:' || p_id, 0));
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_new_trace(text)
+IS 'Internal. Waits for the other writers of the trace of an execution that has no row yet.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_new_trace(text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__push_trace(p_id text, p_entry text, p_max integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -681,22 +697,18 @@ BEGIN
             DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
-    LOOP
-        INSERT INTO @extschema@.trace (execution_id, idx, entry)
-        VALUES (
-            p_id,
-            coalesce(1 + (
-                SELECT t.idx FROM @extschema@.trace t
-                WHERE t.execution_id = p_id
-                ORDER BY t.idx DESC
-                LIMIT 1
-            ), 0),
-            p_entry
-        )
-        ON CONFLICT DO NOTHING
-        RETURNING idx INTO v_idx;
-        EXIT WHEN FOUND;
-    END LOOP;
+    INSERT INTO @extschema@.trace (execution_id, idx, entry)
+    VALUES (
+        p_id,
+        coalesce(1 + (
+            SELECT t.idx FROM @extschema@.trace t
+            WHERE t.execution_id = p_id
+            ORDER BY t.idx DESC
+            LIMIT 1
+        ), 0),
+        p_entry
+    )
+    RETURNING idx INTO v_idx;
     -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
     -- missing: the newest of them is looked for first, because to delete a range that is open to below is to step
     -- over everything that was pushed out since the last vacuum.
@@ -714,7 +726,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__push_trace(text, text, integer)
-IS 'Internal. Appends a trace entry for a caller that holds the lock of the execution; returns its idx.';
+IS 'Internal. Appends a trace entry for a caller that holds the lock of the trace; returns its idx.';
 REVOKE ALL ON FUNCTION @extschema@.harel__push_trace(text, text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_append_trace(p_id text, p_entry text, p_max integer DEFAULT NULL) RETURNS integer
@@ -733,6 +745,11 @@ BEGIN
             HINT = 'Pass the entry as a text, for instance JSON.';
     END IF;
     PERFORM FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        PERFORM @extschema@.harel__lock_new_trace(p_id);
+        -- The first save may have come while this waited.
+        PERFORM FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    END IF;
     RETURN @extschema@.harel__push_trace(p_id, p_entry, p_max);
 END
 $$;
@@ -1216,13 +1233,14 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_version()
 IS 'The version of this store, whether it was created as an extension or by the plain script.';
 REVOKE ALL ON FUNCTION @extschema@.harel_version() FROM PUBLIC;
--- PUBLIC has nothing: each function revokes what PostgreSQL grants by default. Whoever creates the extension may do
--- everything and let others in, also where the server's superuser comes to own the objects (a trusted extension).
+-- PUBLIC has nothing: each function revokes what PostgreSQL grants by default. Whoever creates the store owns it, may
+-- do everything and lets others in.
 CREATE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'worker') RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    v_relation regclass;
     v_function regprocedure;
 BEGIN
     IF p_access IS NULL OR p_access NOT IN ('worker', 'reader', 'none') THEN
@@ -1243,22 +1261,26 @@ BEGIN
             HINT = 'Create it first, with CREATE ROLE.';
     END IF;
 
-    EXECUTE format(
-        'REVOKE ALL ON @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, '
-        '@extschema@.timers, @extschema@.spawns, @extschema@.trace FROM %I', p_role
-    );
-    EXECUTE format('REVOKE ALL ON SEQUENCE @extschema@.outbox_seq_seq, @extschema@.spawns_seq_seq FROM %I', p_role);
+    -- The functions run with the rights of their caller, who therefore needs the tables too.
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
+        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    FOREACH v_relation IN ARRAY ARRAY['@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq']::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT USAGE ON SEQUENCE %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
     IF p_access <> 'none' THEN
-        EXECUTE format('GRANT USAGE ON SCHEMA @extschema@ TO %I', p_role);
-        -- The functions run with the rights of their caller, who therefore needs the tables too.
-        EXECUTE format(
-            'GRANT %s ON @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, '
-            '@extschema@.timers, @extschema@.spawns, @extschema@.trace TO %I',
-            CASE p_access WHEN 'worker' THEN 'SELECT, INSERT, UPDATE, DELETE' ELSE 'SELECT' END, p_role
-        );
-    END IF;
-    IF p_access = 'worker' THEN
-        EXECUTE format('GRANT USAGE ON SEQUENCE @extschema@.outbox_seq_seq, @extschema@.spawns_seq_seq TO %I', p_role);
+        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
     END IF;
 
     -- A reader may call what does not write, which the catalog says of each function.
@@ -1283,30 +1305,6 @@ IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or '
 'none. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
-
-DO $$
-DECLARE
-    v_object text;
-BEGIN
-    FOR v_object IN
-        SELECT format('TABLE %s', c.oid::regclass)
-        FROM pg_catalog.pg_class c
-        WHERE c.relnamespace = '@extschema@'::pg_catalog.regnamespace
-            AND c.relname IN ('executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace')
-        UNION ALL
-        SELECT format('SEQUENCE %s', c.oid::regclass)
-        FROM pg_catalog.pg_class c
-        WHERE c.relnamespace = '@extschema@'::pg_catalog.regnamespace
-            AND c.relname IN ('outbox_seq_seq', 'spawns_seq_seq')
-        UNION ALL
-        SELECT format('FUNCTION %s', p.oid::regprocedure)
-        FROM pg_catalog.pg_proc p
-        WHERE p.pronamespace = '@extschema@'::pg_catalog.regnamespace AND pg_catalog.starts_with(p.proname, 'harel_')
-    LOOP
-        EXECUTE format('GRANT ALL ON %s TO @extowner@ WITH GRANT OPTION', v_object);
-    END LOOP;
-END
-$$;
 -- pg_dump takes the rows of an extension's tables only where they are registered. As a plain script the store belongs
 -- to no extension and is dumped as it is: then there is nothing to register.
 DO $$

@@ -141,6 +141,9 @@ BEGIN
     END LOOP;
 
     IF p_trace IS NOT NULL THEN
+        IF p_old = 0 THEN
+            PERFORM @extschema@.harel__lock_new_trace(p_id);
+        END IF;
         PERFORM @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
     END IF;
     RETURN v_seqs;

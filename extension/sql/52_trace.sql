@@ -1,5 +1,18 @@
--- Two writers of one execution's trace take turns, since each holds the lock of the execution's row. Without such a
--- row, before the first save, the primary key decides and the loser takes the next number.
+-- Writers of one execution's trace take turns: whoever numbers an entry by a snapshot from before another's entries
+-- could give a number again that the ring has dropped meanwhile. They hold the lock of the execution's row, or, before
+-- its first save, the advisory lock that stands for it.
+CREATE FUNCTION @extschema@.harel__lock_new_trace(p_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('harel.trace:' || p_id, 0));
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_new_trace(text)
+IS 'Internal. Waits for the other writers of the trace of an execution that has no row yet.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_new_trace(text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__push_trace(p_id text, p_entry text, p_max integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -13,22 +26,18 @@ BEGIN
             DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
-    LOOP
-        INSERT INTO @extschema@.trace (execution_id, idx, entry)
-        VALUES (
-            p_id,
-            coalesce(1 + (
-                SELECT t.idx FROM @extschema@.trace t
-                WHERE t.execution_id = p_id
-                ORDER BY t.idx DESC
-                LIMIT 1
-            ), 0),
-            p_entry
-        )
-        ON CONFLICT DO NOTHING
-        RETURNING idx INTO v_idx;
-        EXIT WHEN FOUND;
-    END LOOP;
+    INSERT INTO @extschema@.trace (execution_id, idx, entry)
+    VALUES (
+        p_id,
+        coalesce(1 + (
+            SELECT t.idx FROM @extschema@.trace t
+            WHERE t.execution_id = p_id
+            ORDER BY t.idx DESC
+            LIMIT 1
+        ), 0),
+        p_entry
+    )
+    RETURNING idx INTO v_idx;
     -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
     -- missing: the newest of them is looked for first, because to delete a range that is open to below is to step
     -- over everything that was pushed out since the last vacuum.
@@ -46,7 +55,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__push_trace(text, text, integer)
-IS 'Internal. Appends a trace entry for a caller that holds the lock of the execution; returns its idx.';
+IS 'Internal. Appends a trace entry for a caller that holds the lock of the trace; returns its idx.';
 REVOKE ALL ON FUNCTION @extschema@.harel__push_trace(text, text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_append_trace(p_id text, p_entry text, p_max integer DEFAULT NULL) RETURNS integer
@@ -65,6 +74,11 @@ BEGIN
             HINT = 'Pass the entry as a text, for instance JSON.';
     END IF;
     PERFORM FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        PERFORM @extschema@.harel__lock_new_trace(p_id);
+        -- The first save may have come while this waited.
+        PERFORM FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    END IF;
     RETURN @extschema@.harel__push_trace(p_id, p_entry, p_max);
 END
 $$;

@@ -1,10 +1,11 @@
--- PUBLIC has nothing: each function revokes what PostgreSQL grants by default. Whoever creates the extension may do
--- everything and let others in, also where the server's superuser comes to own the objects (a trusted extension).
+-- PUBLIC has nothing: each function revokes what PostgreSQL grants by default. Whoever creates the store owns it, may
+-- do everything and lets others in.
 CREATE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'worker') RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    v_relation regclass;
     v_function regprocedure;
 BEGIN
     IF p_access IS NULL OR p_access NOT IN ('worker', 'reader', 'none') THEN
@@ -25,22 +26,26 @@ BEGIN
             HINT = 'Create it first, with CREATE ROLE.';
     END IF;
 
-    EXECUTE format(
-        'REVOKE ALL ON @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, '
-        '@extschema@.timers, @extschema@.spawns, @extschema@.trace FROM %I', p_role
-    );
-    EXECUTE format('REVOKE ALL ON SEQUENCE @extschema@.outbox_seq_seq, @extschema@.spawns_seq_seq FROM %I', p_role);
+    -- The functions run with the rights of their caller, who therefore needs the tables too.
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
+        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    FOREACH v_relation IN ARRAY ARRAY['@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq']::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT USAGE ON SEQUENCE %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
     IF p_access <> 'none' THEN
-        EXECUTE format('GRANT USAGE ON SCHEMA @extschema@ TO %I', p_role);
-        -- The functions run with the rights of their caller, who therefore needs the tables too.
-        EXECUTE format(
-            'GRANT %s ON @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, '
-            '@extschema@.timers, @extschema@.spawns, @extschema@.trace TO %I',
-            CASE p_access WHEN 'worker' THEN 'SELECT, INSERT, UPDATE, DELETE' ELSE 'SELECT' END, p_role
-        );
-    END IF;
-    IF p_access = 'worker' THEN
-        EXECUTE format('GRANT USAGE ON SEQUENCE @extschema@.outbox_seq_seq, @extschema@.spawns_seq_seq TO %I', p_role);
+        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
     END IF;
 
     -- A reader may call what does not write, which the catalog says of each function.
@@ -65,27 +70,3 @@ IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or '
 'none. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
-
-DO $$
-DECLARE
-    v_object text;
-BEGIN
-    FOR v_object IN
-        SELECT format('TABLE %s', c.oid::regclass)
-        FROM pg_catalog.pg_class c
-        WHERE c.relnamespace = '@extschema@'::pg_catalog.regnamespace
-            AND c.relname IN ('executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace')
-        UNION ALL
-        SELECT format('SEQUENCE %s', c.oid::regclass)
-        FROM pg_catalog.pg_class c
-        WHERE c.relnamespace = '@extschema@'::pg_catalog.regnamespace
-            AND c.relname IN ('outbox_seq_seq', 'spawns_seq_seq')
-        UNION ALL
-        SELECT format('FUNCTION %s', p.oid::regprocedure)
-        FROM pg_catalog.pg_proc p
-        WHERE p.pronamespace = '@extschema@'::pg_catalog.regnamespace AND pg_catalog.starts_with(p.proname, 'harel_')
-    LOOP
-        EXECUTE format('GRANT ALL ON %s TO @extowner@ WITH GRANT OPTION', v_object);
-    END LOOP;
-END
-$$;

@@ -56,19 +56,13 @@ class AsyncPostgresStore(AsyncStoreMethods):
         import psycopg
         import psycopg_pool
 
-        async def check(connection: Any) -> None:
-            if dropped(connection):
-                raise psycopg.OperationalError("the server has closed this connection")
-
         # The pool does not tell a server that refuses from one that is not there yet.
         (await asyncio.to_thread(connect, dsn, connect_retries, retry_delay)).close()
-        pool = psycopg_pool.AsyncConnectionPool(
-            dsn, min_size=1, max_size=pool_size, kwargs=OPTIONS, check=check, open=False
-        )
+        pool = psycopg_pool.AsyncConnectionPool(dsn, min_size=1, max_size=pool_size, kwargs=OPTIONS, open=False)
         store = cls(pool, **options)
         store._owned = True
         try:
-            await pool.open()
+            await pool.open(wait=True)
             for retries in range(connect_retries, -1, -1):
                 try:
                     await store._ready()
@@ -97,5 +91,18 @@ class AsyncPostgresStore(AsyncStoreMethods):
     async def _run(self, call: Call[Result]) -> Result:
         if hasattr(self._connection, "cursor"):
             return await run_on(self._connection, call)
-        async with self._connection.connection() as connection:
+        if not self._owned:
+            async with self._connection.connection() as connection:
+                return await run_on(connection, call)
+        connection = await self._connection.getconn()
+        # Not left to the pool's own check, which waits longer and longer between one dropped connection and the next.
+        while dropped(connection):
+            try:
+                await connection.close()
+            finally:
+                await self._connection.putconn(connection)
+            connection = await self._connection.getconn()
+        try:
             return await run_on(connection, call)
+        finally:
+            await self._connection.putconn(connection)

@@ -18,13 +18,17 @@ def connect(dsn: str, retries: int, delay: float) -> "psycopg.Connection[Any]":
     Raises psycopg.OperationalError: at once where a server answers and refuses, such as for a wrong password.
     """
     import psycopg
+    from psycopg.conninfo import make_conninfo
 
     refusals = 0
     while True:
         try:
             return psycopg.connect(dsn, **OPTIONS)
-        except psycopg.OperationalError:
-            if psycopg.pq.PGconn.ping(dsn.encode()) == psycopg.pq.Ping.OK:
+        except psycopg.OperationalError as error:
+            # A ping stops all threads while it waits: not for a server that has just been mute, and not for long.
+            mute = isinstance(error, psycopg.errors.ConnectionTimeout)
+            conninfo = make_conninfo(dsn, connect_timeout=2).encode()
+            if not mute and psycopg.pq.PGconn.ping(conninfo) == psycopg.pq.Ping.OK:
                 # It may have come up between the two, so it has to refuse twice.
                 refusals += 1
                 if refusals > 1:

@@ -30,9 +30,6 @@ BEGIN
             NULL;
         END;
     END IF;
-    EXECUTE pg_catalog.replace(
-        pg_catalog.replace({script}, '@extschema@', pg_catalog.quote_ident(v_schema)),
-        '@extowner@', pg_catalog.quote_ident(current_user)
-    );
+    EXECUTE pg_catalog.replace({script}, '@extschema@', pg_catalog.quote_ident(v_schema));
 END
 $install$;
