@@ -43,8 +43,8 @@ COMMENT ON FUNCTION @extschema@.harel__fields(text, text)
 IS 'Internal. The fields kept beside data, from data that jsonb cannot hold; raises ST003 where it is not JSON.';
 REVOKE ALL ON FUNCTION @extschema@.harel__fields(text, text) FROM PUBLIC;
 
--- Tells a caller of a commit what is wrong with its arguments. It returns where nothing is: then p_old is a version
--- that no row can have, which is a conflict.
+-- Tells a caller of a commit what is wrong with its arguments. It returns where nothing is, or where p_old is a version
+-- that no row can have: that is a conflict.
 CREATE FUNCTION @extschema@.harel__refuse_commit(
     p_id text, p_defn text, p_data text, p_old bigint, p_event text
 ) RETURNS void
@@ -90,12 +90,12 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     v_json jsonb;
+    v_status text;
 BEGIN
+    -- Each expression here is paid for at every commit, so an id that can only match no row is looked at afterwards.
     IF p_data IS NULL
         OR (p_old BETWEEN 0 AND 2147483646) IS NOT TRUE
-        OR (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE
         OR (octet_length(p_defn) BETWEEN 1 AND 1000) IS NOT TRUE
-        OR octet_length(p_event) > 1000
     THEN
         PERFORM @extschema@.harel__refuse_commit(p_id, p_defn, p_data, p_old, p_event);
         RETURN false;
@@ -107,16 +107,21 @@ BEGIN
         v_json := @extschema@.harel__fields(p_id, p_data);
     END;
 
+    v_status := v_json ->> 'status';
+
     IF p_old = 0 THEN
+        IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+            PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+        END IF;
         INSERT INTO @extschema@.executions AS e (
             id, definition_id, data, version, status, outcome, active_path, parent_id, finished_at
         ) VALUES (
             p_id, p_defn, p_data, 1,
-            coalesce(left(v_json ->> 'status', 100), ''),
+            coalesce(left(v_status, 100), ''),
             v_json ->> 'outcome',
             v_json ->> 'active_path',
             v_json ->> 'parent_id',
-            CASE WHEN v_json ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED') THEN now() END
+            CASE WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED') THEN now() END
         )
         ON CONFLICT (id) DO NOTHING;
     ELSE
@@ -124,21 +129,25 @@ BEGIN
         SET definition_id = p_defn,
             data = p_data,
             version = p_old + 1,
-            status = coalesce(left(v_json ->> 'status', 100), ''),
+            status = coalesce(left(v_status, 100), ''),
             outcome = v_json ->> 'outcome',
             active_path = v_json ->> 'active_path',
             parent_id = v_json ->> 'parent_id',
             updated_at = now(),
             finished_at = CASE
-                WHEN v_json ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED') THEN coalesce(e.finished_at, now())
+                WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED') THEN coalesce(e.finished_at, now())
             END
         WHERE e.id = p_id AND e.version = p_old;
     END IF;
     IF NOT FOUND THEN
+        PERFORM @extschema@.harel__refuse_commit(p_id, p_defn, p_data, p_old, p_event);
         RETURN false;
     END IF;
 
     IF p_event <> '' THEN
+        IF octet_length(p_event) > 1000 THEN
+            PERFORM @extschema@.harel__refuse_key(p_id, 'event id', p_event);
+        END IF;
         INSERT INTO @extschema@.processed_events (execution_id, event_id)
         VALUES (p_id, p_event)
         ON CONFLICT DO NOTHING;

@@ -62,89 +62,102 @@ AS $$
 DECLARE
     v_seq bigint;
     v_seqs bigint[] := '{}';
+    v_idx integer;
 BEGIN
-    IF coalesce(array_dims(p_emit_targets), array_dims(p_emit_events)) IS NOT NULL THEN
-        PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
-    END IF;
-    IF coalesce(
-        array_dims(p_spawn_children), array_dims(p_spawn_root_paths), array_dims(p_spawn_contexts)
-    ) IS NOT NULL THEN
-        PERFORM @extschema@.harel__check_list(
-            p_id, 'spawns', array_dims(p_spawn_children), array_dims(p_spawn_root_paths), array_dims(p_spawn_contexts)
-        );
-    END IF;
-    IF coalesce(
-        array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
-    ) IS NOT NULL THEN
-        PERFORM @extschema@.harel__check_list(
-            p_id, 'timers', array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
-        );
-    END IF;
-
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event) THEN
         RETURN NULL;
     END IF;
 
-    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest().
-    FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
-        IF p_emit_events[i] IS NULL THEN
-            PERFORM @extschema@.harel__refuse_item(p_id, 'emits', i);
+    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). What
+    -- is said of a list stands behind the test for it, because even an expression that is not reached would cost more.
+    IF p_emit_events IS NOT NULL OR p_emit_targets IS NOT NULL THEN
+        IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
+            OR array_ndims(p_emit_events) <> 1
+            OR array_lower(p_emit_events, 1) <> 1
+        THEN
+            PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
         END IF;
-        IF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
-            PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
-        END IF;
-        INSERT INTO @extschema@.outbox (target_id, event, source_id)
-        VALUES (p_emit_targets[i], p_emit_events[i], p_id)
-        RETURNING seq INTO v_seq;
-        v_seqs[i] := v_seq;
-    END LOOP;
-
-    FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
-        IF p_spawn_root_paths[i] IS NULL OR p_spawn_contexts[i] IS NULL THEN
-            PERFORM @extschema@.harel__refuse_item(p_id, 'spawns', i);
-        END IF;
-        IF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
-            PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
-        END IF;
-        INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
-        VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
-    END LOOP;
-
-    FOR i IN 1 .. coalesce(cardinality(p_timer_actions), 0) LOOP
-        IF p_timer_paths[i] IS NULL THEN
-            PERFORM @extschema@.harel__refuse_item(p_id, 'timers', i);
-        END IF;
-        IF octet_length(p_timer_paths[i]) > 1000 THEN
-            PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_timer_paths[i]);
-        END IF;
-        IF p_timer_actions[i] = 'schedule' THEN
-            IF (abs(p_timer_fire_ats[i]) < 'Infinity') IS NOT TRUE THEN
-                PERFORM @extschema@.harel__refuse_time(
-                    format('Execution %L, timer %L', p_id, p_timer_paths[i]), p_timer_fire_ats[i]
-                );
+        FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
+            IF p_emit_events[i] IS NULL THEN
+                PERFORM @extschema@.harel__refuse_item(p_id, 'emits', i);
+            ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
+                PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
             END IF;
-            INSERT INTO @extschema@.timers AS t (execution_id, path, fire_at)
-            VALUES (p_id, p_timer_paths[i], p_timer_fire_ats[i])
-            ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at;
-        ELSIF p_timer_actions[i] = 'cancel' THEN
-            DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id AND t.path = p_timer_paths[i];
-        ELSE
-            RAISE EXCEPTION USING
-                ERRCODE = 'ST005',
-                MESSAGE = 'unknown timer action',
-                DETAIL = format(
-                    'Execution %L, timer %L: the action is %s.',
-                    p_id, p_timer_paths[i], coalesce(quote_literal(left(p_timer_actions[i], 40)), 'NULL')
-                ),
-                HINT = 'Pass schedule or cancel.';
+            INSERT INTO @extschema@.outbox (target_id, event, source_id)
+            VALUES (p_emit_targets[i], p_emit_events[i], p_id)
+            RETURNING seq INTO v_seq;
+            v_seqs[i] := v_seq;
+        END LOOP;
+    END IF;
+
+    IF p_spawn_children IS NOT NULL OR p_spawn_root_paths IS NOT NULL OR p_spawn_contexts IS NOT NULL THEN
+        IF array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_root_paths)
+            OR array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_contexts)
+            OR array_ndims(p_spawn_children) <> 1
+            OR array_lower(p_spawn_children, 1) <> 1
+        THEN
+            PERFORM @extschema@.harel__check_list(
+                p_id, 'spawns', array_dims(p_spawn_children), array_dims(p_spawn_root_paths),
+                array_dims(p_spawn_contexts)
+            );
         END IF;
-    END LOOP;
+        FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
+            IF p_spawn_root_paths[i] IS NULL OR p_spawn_contexts[i] IS NULL THEN
+                PERFORM @extschema@.harel__refuse_item(p_id, 'spawns', i);
+            ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+                PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
+            END IF;
+            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
+            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
+        END LOOP;
+    END IF;
+
+    IF p_timer_actions IS NOT NULL OR p_timer_paths IS NOT NULL OR p_timer_fire_ats IS NOT NULL THEN
+        IF array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_paths)
+            OR array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_fire_ats)
+            OR array_ndims(p_timer_actions) <> 1
+            OR array_lower(p_timer_actions, 1) <> 1
+        THEN
+            PERFORM @extschema@.harel__check_list(
+                p_id, 'timers', array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
+            );
+        END IF;
+        FOR i IN 1 .. coalesce(cardinality(p_timer_actions), 0) LOOP
+            IF p_timer_paths[i] IS NULL THEN
+                PERFORM @extschema@.harel__refuse_item(p_id, 'timers', i);
+            ELSIF octet_length(p_timer_paths[i]) > 1000 THEN
+                PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_timer_paths[i]);
+            END IF;
+            IF p_timer_actions[i] = 'schedule' THEN
+                IF (abs(p_timer_fire_ats[i]) < 'Infinity') IS NOT TRUE THEN
+                    PERFORM @extschema@.harel__refuse_time(
+                        format('Execution %L, timer %L', p_id, p_timer_paths[i]), p_timer_fire_ats[i]
+                    );
+                END IF;
+                INSERT INTO @extschema@.timers AS t (execution_id, path, fire_at)
+                VALUES (p_id, p_timer_paths[i], p_timer_fire_ats[i])
+                ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at;
+            ELSIF p_timer_actions[i] = 'cancel' THEN
+                DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id AND t.path = p_timer_paths[i];
+            ELSE
+                RAISE EXCEPTION USING
+                    ERRCODE = 'ST005',
+                    MESSAGE = 'unknown timer action',
+                    DETAIL = format(
+                        'Execution %L, timer %L: the action is %s.',
+                        p_id, p_timer_paths[i], coalesce(quote_literal(left(p_timer_actions[i], 40)), 'NULL')
+                    ),
+                    HINT = 'Pass schedule or cancel.';
+            END IF;
+        END LOOP;
+    END IF;
 
     IF p_trace IS NOT NULL THEN
         IF p_old = 0 THEN
             PERFORM @extschema@.harel__lock_new_trace(p_id);
         END IF;
-        PERFORM @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
+        -- An assignment, unlike PERFORM, needs no query.
+        v_idx := @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
     END IF;
     RETURN v_seqs;
 END

@@ -5,7 +5,7 @@ here stands only how to reach them.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -46,6 +46,20 @@ class Outcome:
 def quoted(name: str) -> str:
     """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def array(elements: Collection[str | None]) -> str | None:
+    """Texts as the literal of an array in PostgreSQL, several times as fast as a driver makes one of a list.
+
+    None for no texts, which costs the server less than an empty array.
+    """
+    if not elements:
+        return None
+    return "{" + ",".join("NULL" if text is None else _quoted_element(text) for text in elements) + "}"
+
+
+def _quoted_element(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 class Calls:
@@ -115,14 +129,14 @@ class Calls:
             return Call(self._commit_cas, head, _swapped)
         params = (
             *head,
-            [target for target, _ in emits],
-            [dump_model(event, f"an event of execution {exe.id!r}") for _, event in emits],
-            [child_id for child_id, _, _ in spawns],
-            [root_path for _, root_path, _ in spawns],
-            [dump_dict(context, f"a spawn of execution {exe.id!r}") for _, _, context in spawns],
-            [timer.action for timer in timers],
-            [timer.path for timer in timers],
-            [timer.fire_at for timer in timers],
+            array([target for target, _ in emits]),
+            array([dump_model(event, f"an event of execution {exe.id!r}") for _, event in emits]),
+            array([child_id for child_id, _, _ in spawns]),
+            array([root_path for _, root_path, _ in spawns]),
+            array([dump_dict(context, f"a spawn of execution {exe.id!r}") for _, _, context in spawns]),
+            array([timer.action for timer in timers]),
+            array([timer.path for timer in timers]),
+            array([str(timer.fire_at) for timer in timers]),
             None if trace is None else dump_dict(trace, f"a trace entry of execution {exe.id!r}"),
             trace_max,
         )
@@ -141,7 +155,7 @@ class Calls:
     ) -> Call[ExecutionPage]:
         if isinstance(status, str):
             status = (status,)
-        statuses = None if status is None else [s.value if isinstance(s, Status) else s for s in status]
+        statuses = None if status is None else array(list(status)) or "{}"
         return Call(self._list, (definition_id, statuses, roots_only, limit, cursor), _page)
 
     def pending_outbox(self, limit: int | None) -> Call[list[OutboxEntry]]:
