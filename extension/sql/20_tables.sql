@@ -1,6 +1,6 @@
 -- Ids compare as bytes (COLLATE "C"): the same order on every server, and a prefix is a range of the index.
--- CHECKs are few and short: PostgreSQL reads the text of each anew for every INSERT and UPDATE, and three of them were a
--- tenth of a commit's time. The length of keys is checked by the functions.
+-- CHECKs are few and short: PostgreSQL reads the text of each anew for every INSERT and UPDATE, and three of them took a
+-- tenth of the time of a commit. The length of keys is checked by the functions.
 
 CREATE TABLE @extschema@.executions (
     id text COLLATE "C" NOT NULL,
