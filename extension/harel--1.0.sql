@@ -103,7 +103,7 @@ COMMENT ON FUNCTION @extschema@.harel__refuse_seq()
 IS 'Internal. Raises ST001 for a missing seq.';
 REVOKE ALL ON FUNCTION @extschema@.harel__refuse_seq() FROM PUBLIC;
 -- Ids compare as bytes (COLLATE "C"): the same order on every server, and a prefix is a range of the index.
--- CHECKs are few and short: PostgreSQL reads the text of each anew for every INSERT and UPDATE, and three of them took a
+-- CHECKs are few and short: PostgreSQL reads the text of each anew for every INSERT and UPDATE, and three took a
 -- tenth of the time of a commit. The length of keys is checked by the functions.
 
 CREATE TABLE @extschema@.executions (

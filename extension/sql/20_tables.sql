@@ -1,5 +1,5 @@
 -- Ids compare as bytes (COLLATE "C"): the same order on every server, and a prefix is a range of the index.
--- CHECKs are few and short: PostgreSQL reads the text of each anew for every INSERT and UPDATE, and three of them took a
+-- CHECKs are few and short: PostgreSQL reads the text of each anew for every INSERT and UPDATE, and three took a
 -- tenth of the time of a commit. The length of keys is checked by the functions.
 
 CREATE TABLE @extschema@.executions (
