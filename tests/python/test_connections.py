@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -401,3 +401,15 @@ def test_more_tasks_than_connections_all_succeed(store_dsn: str) -> None:
         await store.close()
 
     asyncio.run(use())
+
+
+def test_threads_share_a_store(store_dsn: str) -> None:
+    def work(store: PostgresStore, number: int) -> int:
+        exe = Execution(id=f"execution-{number}", definition_id="d", context={"text": "x" * 20_000})
+        for _ in range(100):
+            store.save(exe)
+            assert store.load(exe.id) == exe
+        return exe.version
+
+    with closing(PostgresStore.from_dsn(store_dsn)) as store, ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda number: work(store, number), range(8))) == [100] * 8

@@ -63,7 +63,7 @@ class AsyncPostgresStore(AsyncStoreMethods):
         store._owned = True
         try:
             await pool.open(wait=True)
-            for retries in range(connect_retries, -1, -1):
+            for retries in range(max(connect_retries, 0), -1, -1):
                 try:
                     await store._ready()
                     break

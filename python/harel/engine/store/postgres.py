@@ -16,9 +16,12 @@ class PostgresStore(StoreMethods):
     """A store in PostgreSQL.
 
     `connection` is one of psycopg, or any that has `cursor()`, `commit()` and `rollback()` and takes `%s` parameters.
-    A call joins the transaction that the connection is in, and otherwise ends its own. The store is looked for in
-    `schema` (None: where the search path or the extension has it), and with `create_schema` created if need be;
-    without it StoreNotInstalled is raised. Executions and events are read as `execution_type` and `event_type`.
+    A call joins the transaction that the connection is in, and otherwise ends its own. Threads may share a store that
+    has a connection of its own; their calls take turns.
+
+    The store is looked for in `schema` (None: where the search path or the extension has it), and with `create_schema`
+    created if need be; without it StoreNotInstalled is raised. Executions and events are read as `execution_type` and
+    `event_type`.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class PostgresStore(StoreMethods):
         """
         import psycopg
 
-        for retries in range(connect_retries, -1, -1):
+        for retries in range(max(connect_retries, 0), -1, -1):
             connection = connect(dsn, retries, retry_delay)
             try:
                 store = cls(connection, **options)
@@ -72,7 +75,16 @@ class PostgresStore(StoreMethods):
     def _run(self, call: Call[Result]) -> Result:
         if self._reconnect is not None:
             with self._reconnecting:
-                if dropped(self._connection):
+                if self._dropped():
                     self._connection.close()
                     self._connection = connect(*self._reconnect)
         return run_on(self._connection, call)
+
+    def _dropped(self) -> bool:
+        # A connection that another thread is using is not idle, and not to be read from.
+        if not self._connection.lock.acquire(blocking=False):
+            return False
+        try:
+            return dropped(self._connection)
+        finally:
+            self._connection.lock.release()
