@@ -440,6 +440,8 @@ def test_an_interrupted_demo_leaves_nothing_behind(number: signal.Signals, folde
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whoever runs the tests in the background may have them ignore Ctrl-C, and a child inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         # In the middle of the work, then.
