@@ -9,6 +9,8 @@
 --   ST007  a cursor that harel_list() did not make
 --   ST008  a limit that is out of range
 --   ST009  an unknown role or kind of access
+--   ST010  a priority that is out of range
+--   ST011  a duration that is missing, negative or not finite
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
@@ -79,3 +81,58 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__refuse_seq()
 IS 'Internal. Raises ST001 for a missing seq.';
 REVOKE ALL ON FUNCTION @extschema@.harel__refuse_seq() FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_duration(p_what text, p_seconds double precision) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (p_seconds >= 0 AND p_seconds < 'Infinity') IS NOT TRUE THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST011',
+            MESSAGE = format('the %s must be a number of seconds, 0 or more', p_what),
+            DETAIL = format('The %s is %s.', p_what, coalesce(p_seconds::text, 'NULL')),
+            HINT = 'Pass a finite duration in seconds.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_duration(text, double precision)
+IS 'Internal. Raises ST011 for a duration that is missing, negative, NaN or infinite.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_duration(text, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_priority(p_group_id text, p_priority integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (p_priority BETWEEN 0 AND 4) IS NOT TRUE THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST010',
+            MESSAGE = 'a priority must be between 0 and 4',
+            DETAIL = format('%s: the priority is %s.',
+                coalesce(format('Group %L', left(p_group_id, 40)), 'A claim'), coalesce(p_priority::text, 'NULL')),
+            HINT = 'Pass 0 for what is usual and up to 4 for what is more urgent.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_priority(text, integer)
+IS 'Internal. Raises ST010 for a priority that is out of range.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_priority(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__clock(p_now double precision) RETURNS double precision
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_now IS NULL THEN
+        RETURN extract(epoch FROM clock_timestamp());
+    END IF;
+    IF abs(p_now) < 'Infinity' THEN
+        RETURN p_now;
+    END IF;
+    PERFORM @extschema@.harel__refuse_time('The clock of a call', p_now);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__clock(double precision)
+IS 'Internal. The time of a call in seconds since the epoch: the one given, or that of the database. Raises ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel__clock(double precision) FROM PUBLIC;

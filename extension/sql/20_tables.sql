@@ -11,6 +11,7 @@ CREATE TABLE @extschema@.executions (
     outcome text,
     active_path text,
     parent_id text COLLATE "C",
+    priority smallint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
@@ -27,8 +28,12 @@ COMMENT ON COLUMN @extschema@.executions.version
 IS 'Number of commits so far; a commit must name the one that it loaded.';
 COMMENT ON COLUMN @extschema@.executions.status
 IS 'Copied from data at commit, at most 100 characters; empty where data has none.';
+COMMENT ON COLUMN @extschema@.executions.priority
+IS 'Copied from data at commit where it is 1 to 4, and otherwise 0: the priority of its messages in the queue.';
 COMMENT ON COLUMN @extschema@.executions.finished_at
-IS 'Time of the commit that brought the status to DONE, CANCELLED or FAILED; NULL in any other status.';
+IS
+'When the status came to be DONE, CANCELLED or FAILED: finished_at of data (seconds since the epoch) where it has '
+'one, and otherwise the time of the commit; NULL in any other status.';
 
 CREATE TABLE @extschema@.outbox (
     seq bigserial NOT NULL,
@@ -86,3 +91,75 @@ CREATE TABLE @extschema@.trace (
 );
 COMMENT ON TABLE @extschema@.trace
 IS 'What happened to each execution; idx counts from 0, is never renumbered, and only the last ones may be kept.';
+
+-- The queue. A message belongs to a group, which is the id of the execution that it is for. The group's row is the lock
+-- of its messages: publish, claim and settle take it first. Its messages are numbered without gaps from head to tail,
+-- so that the next one is found by its key and not by stepping over those consumed before it. The numbers of a group
+-- begin at the time in microseconds when it is made: one made again does not meet the index entries of its past.
+CREATE TABLE @extschema@.transport_groups (
+    group_id text COLLATE "C" NOT NULL,
+    available_at double precision NOT NULL,
+    head bigint NOT NULL,
+    tail bigint NOT NULL,
+    priority smallint NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    token uuid,
+    worker text,
+    claimed_at timestamptz,
+    CONSTRAINT transport_groups_pkey PRIMARY KEY (group_id)
+)
+WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE @extschema@.transport_groups
+IS 'One row a group with messages; gone once it is drained.';
+COMMENT ON COLUMN @extschema@.transport_groups.available_at
+IS
+'When the first message can be claimed, in seconds since the epoch: the past while it waits, the deadline while it is '
+'leased, Infinity while the execution is suspended.';
+COMMENT ON COLUMN @extschema@.transport_groups.attempts
+IS 'How often the first message has been delivered.';
+COMMENT ON COLUMN @extschema@.transport_groups.token
+IS 'Names the lease: whoever settles the message must know it. NULL while there is none.';
+
+CREATE TABLE @extschema@.transport_messages (
+    group_id text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    event text NOT NULL,
+    published_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT transport_messages_pkey PRIMARY KEY (group_id, seq)
+)
+WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+COMMENT ON TABLE @extschema@.transport_messages
+IS 'The messages of each group, first to last by seq; the first one may be leased.';
+
+CREATE TABLE @extschema@.dead_letters (
+    group_id text COLLATE "C" NOT NULL,
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    seq bigint NOT NULL,
+    event text NOT NULL,
+    reason text NOT NULL,
+    attempts integer NOT NULL,
+    published_at timestamptz NOT NULL,
+    delivered_at timestamptz,
+    dead_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT dead_letters_pkey PRIMARY KEY (group_id, id)
+);
+COMMENT ON TABLE @extschema@.dead_letters
+IS 'Messages taken out of the queue without having been handled, until harel_redrive() puts them back.';
+COMMENT ON COLUMN @extschema@.dead_letters.delivered_at
+IS 'When the message was last delivered; NULL if never.';
+
+-- Registers outside MVCC: a sequence is changed in place, so that whoever reads it never steps over old versions,
+-- however long a snapshot is held, and no commit waits for it. They hold times in microseconds since the epoch. Nothing
+-- is lost with them: they start anew after a restore, and are not dumped.
+CREATE SEQUENCE @extschema@.transport_floor MINVALUE -9223372036854775807 START -9223372036854775807;
+COMMENT ON SEQUENCE @extschema@.transport_floor
+IS 'No group is looked for that was available before this time, but for those that harel__tend() lifts above it.';
+CREATE SEQUENCE @extschema@.transport_tend_at MINVALUE 0 START 0;
+COMMENT ON SEQUENCE @extschema@.transport_tend_at
+IS 'When the floor is to be advanced next.';
+CREATE SEQUENCE @extschema@.transport_lift_at MINVALUE 0 START 0;
+COMMENT ON SEQUENCE @extschema@.transport_lift_at
+IS 'When groups below the floor are to be looked for next.';
+CREATE SEQUENCE @extschema@.transport_asleep_until MINVALUE 0 START 0;
+COMMENT ON SEQUENCE @extschema@.transport_asleep_until
+IS 'Until when some worker may be asleep: before that time whoever makes a message available sends a notification.';

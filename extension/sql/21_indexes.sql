@@ -16,3 +16,35 @@ CREATE INDEX executions_by_status ON @extschema@.executions
 -- serves harel_due_timers(): earliest due first, ties in the order of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
+
+-- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution
+CREATE INDEX executions_by_parent ON @extschema@.executions
+(parent_id) WHERE parent_id IS NOT NULL;
+
+-- serves harel_relay(): broadcasts, which stay, are not in its way
+CREATE INDEX outbox_targeted ON @extschema@.outbox
+(seq) WHERE target_id IS NOT NULL;
+
+-- serves harel_purge() by the first column, and harel_finish(): what one source still has in the outbox for a target
+CREATE INDEX outbox_by_target ON @extschema@.outbox
+(target_id, source_id) WHERE target_id IS NOT NULL;
+
+-- serves harel_next(): whether an execution that does not exist is about to
+CREATE INDEX spawns_by_child ON @extschema@.spawns
+(child_id);
+
+-- serves harel_purge() and harel_cancel(): the children that an execution has asked for
+CREATE INDEX spawns_by_parent ON @extschema@.spawns
+(parent_id);
+
+-- serves harel_claim() and harel_next(): longest available first
+CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
+(available_at);
+
+-- serves harel_claim() and harel_next() from a priority on
+CREATE INDEX transport_groups_by_priority ON @extschema@.transport_groups
+(priority, available_at) WHERE priority > 0;
+
+-- serves harel_dead_letters() and harel_redrive() over all groups
+CREATE INDEX dead_letters_by_time ON @extschema@.dead_letters
+(dead_at, seq);

@@ -31,7 +31,8 @@ BEGIN
             'status', v_json ->> 'status',
             'outcome', v_json ->> 'outcome',
             'active_path', v_json ->> 'active_path',
-            'parent_id', v_json ->> 'parent_id'
+            'parent_id', v_json ->> 'parent_id',
+            'priority', v_json ->> 'priority'
         );
     EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
         -- An escape that the encoding of this database has no character for: the data is JSON all the same.
@@ -42,6 +43,24 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__fields(text, text)
 IS 'Internal. The fields kept beside data, from data that jsonb cannot hold; raises ST003 where it is not JSON.';
 REVOKE ALL ON FUNCTION @extschema@.harel__fields(text, text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__finished_at(p_fields jsonb) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- Within the years that a timestamp can hold.
+    IF jsonb_typeof(p_fields -> 'finished_at') = 'number'
+        AND abs((p_fields ->> 'finished_at')::numeric) < 200000000000
+    THEN
+        RETURN to_timestamp((p_fields ->> 'finished_at')::double precision);
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__finished_at(jsonb)
+IS 'Internal. The time, in seconds since the epoch, that data gives for its end; NULL where it gives none.';
+REVOKE ALL ON FUNCTION @extschema@.harel__finished_at(jsonb) FROM PUBLIC;
 
 -- Tells a caller of a commit what is wrong with its arguments. It returns where nothing is, or where p_old is a version
 -- that no row can have: that is a conflict.
@@ -114,14 +133,20 @@ BEGIN
             PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
         END IF;
         INSERT INTO @extschema@.executions AS e (
-            id, definition_id, data, version, status, outcome, active_path, parent_id, finished_at
+            id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
         ) VALUES (
             p_id, p_defn, p_data, 1,
             coalesce(left(v_status, 100), ''),
             v_json ->> 'outcome',
             v_json ->> 'active_path',
             v_json ->> 'parent_id',
-            CASE WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED') THEN now() END
+            CASE v_json ->> 'priority'
+                WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 WHEN '4' THEN 4 ELSE 0
+            END,
+            CASE
+                WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED')
+                    THEN coalesce(@extschema@.harel__finished_at(v_json), now())
+            END
         )
         ON CONFLICT (id) DO NOTHING;
     ELSE
@@ -133,9 +158,13 @@ BEGIN
             outcome = v_json ->> 'outcome',
             active_path = v_json ->> 'active_path',
             parent_id = v_json ->> 'parent_id',
+            priority = CASE v_json ->> 'priority'
+                WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 WHEN '4' THEN 4 ELSE 0
+            END,
             updated_at = now(),
             finished_at = CASE
-                WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED') THEN coalesce(e.finished_at, now())
+                WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED')
+                    THEN coalesce(@extschema@.harel__finished_at(v_json), e.finished_at, now())
             END
         WHERE e.id = p_id AND e.version = p_old;
     END IF;
@@ -184,7 +213,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text)
 IS
-'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks '
-'the event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing '
-'was written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
+'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks the '
+'event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing was '
+'written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;

@@ -68,8 +68,9 @@ BEGIN
         RETURN NULL;
     END IF;
 
-    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). What
-    -- is said of a list stands behind the test for it, because even an expression that is not reached would cost more.
+    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The shape
+    -- of each list is tested here and again by harel__check_list() before it raises: to call that for every list of every
+    -- commit would cost as much as an INSERT.
     IF p_emit_events IS NOT NULL OR p_emit_targets IS NOT NULL THEN
         IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
             OR array_ndims(p_emit_events) <> 1

@@ -14,8 +14,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_pending_outbox(integer)
 IS
-'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for '
-'(NULL: a broadcast) and the one that emitted it. Raises ST008.';
+'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for (NULL: '
+'a broadcast) and the one that emitted it. Raises ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_pending_outbox(integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_ack_outbox(p_seq bigint) RETURNS integer
@@ -36,3 +36,44 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_ack_outbox(bigint)
 IS 'Removes an event that has been sent; returns 1, or 0 where it was not pending. Raises ST001 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_ack_outbox(bigint) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_take_outbox(p_limit integer DEFAULT NULL)
+RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT o.seq, o.target_id, o.event, o.source_id
+    FROM @extschema@.outbox o
+    ORDER BY o.seq
+    LIMIT p_limit
+    FOR UPDATE SKIP LOCKED;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_take_outbox(integer)
+IS
+'harel_pending_outbox() for a transaction that is going to send the events: it locks them until its end, and passes '
+'over those that another has locked. Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_take_outbox(integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_settle_outbox(p_seqs bigint[]) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (p_seqs);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_settle_outbox(bigint[])
+IS 'Removes events that have been sent; returns how many of them were pending.';
+REVOKE ALL ON FUNCTION @extschema@.harel_settle_outbox(bigint[]) FROM PUBLIC;

@@ -29,7 +29,8 @@ BEGIN
     -- The functions run with the rights of their caller, who therefore needs the tables too.
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
-        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace'
+        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
+        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters'
     ]::regclass[] LOOP
         EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
         IF p_access = 'worker' THEN
@@ -38,10 +39,14 @@ BEGIN
             EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
         END IF;
     END LOOP;
-    FOREACH v_relation IN ARRAY ARRAY['@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq']::regclass[] LOOP
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
+        '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
+        '@extschema@.transport_asleep_until'
+    ]::regclass[] LOOP
         EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
         IF p_access = 'worker' THEN
-            EXECUTE format('GRANT USAGE ON SEQUENCE %s TO %I', v_relation, p_role);
+            EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
         END IF;
     END LOOP;
     IF p_access <> 'none' THEN
@@ -67,6 +72,6 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
 IS
-'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or '
-'none. Raises ST009.';
+'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
+'Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;

@@ -1,5 +1,6 @@
 -- pg_dump takes the rows of an extension's tables only where they are registered. As a plain script the store belongs
--- to no extension and is dumped as it is: then there is nothing to register.
+-- to no extension and is dumped as it is: then there is nothing to register. The registers of the queue start anew: a
+-- floor that was advanced after the snapshot of the dump would hide what the dump holds.
 DO $$
 DECLARE
     v_relation regclass;
@@ -14,6 +15,7 @@ BEGIN
         WHERE e.extname = 'harel'
             AND c.relnamespace = '@extschema@'::pg_catalog.regnamespace
             AND c.relkind IN ('r', 'S')
+            AND (c.relkind <> 'S' OR NOT pg_catalog.starts_with(c.relname, 'transport_'))
         ORDER BY d.objid
     LOOP
         PERFORM pg_catalog.pg_extension_config_dump(v_relation, '');

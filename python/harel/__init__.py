@@ -1,6 +1,7 @@
 """harel: a durable execution store for statecharts, in PostgreSQL."""
 
 from .engine.aio_store import AsyncExecutionStore, AsyncPostgresStore
+from .engine.aio_transport import AsyncPostgresTransport, AsyncTransport
 from .engine.execution import ChildState, Execution, ExecutionPage, ExecutionSummary, Status
 from .engine.store import (
     ExecutionStore,
@@ -15,26 +16,40 @@ from .engine.store import (
     TimerOp,
     install_script,
 )
+from .engine.transport import Completed, Completion, DeadLetter, Delivery, Lease, PostgresTransport, Tick, Transport
+from .machine import Machine, Step
 from .spec.states import Event
 
 __all__ = [
     "AsyncExecutionStore",
     "AsyncPostgresStore",
+    "AsyncPostgresTransport",
+    "AsyncTransport",
     "ChildState",
+    "Completed",
+    "Completion",
+    "DeadLetter",
+    "Delivery",
     "Event",
     "Execution",
     "ExecutionPage",
     "ExecutionStore",
     "ExecutionSummary",
     "InvalidArgument",
+    "Lease",
+    "Machine",
     "OutboxEntry",
     "PostgresStore",
+    "PostgresTransport",
     "SpawnEntry",
     "Status",
+    "Step",
     "StoreConflict",
     "StoreError",
     "StoreNotInstalled",
     "StoreVersionMismatch",
+    "Tick",
     "TimerOp",
+    "Transport",
     "install_script",
 ]

@@ -3,10 +3,8 @@
 The asynchronous module is the source; `make generate` derives the synchronous one from it.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Protocol
 
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, Status
@@ -17,12 +15,9 @@ from ..store._base import (
     TimerOp,
     TraceEntry,
     is_serialization_failure,
-    translated,
 )
-from ..store._calls import Call, Calls, Emit, Spawn
-from ..store._install import check_version, create_store, find_store, not_installed
-
-Result = TypeVar("Result")
+from ..store._calls import Calls, Emit, Spawn
+from ._session import AsyncSession, transaction_on
 
 
 class AsyncExecutionStore(Protocol):
@@ -41,6 +36,7 @@ class AsyncExecutionStore(Protocol):
         timers: Iterable[TimerOp] = (),
         spawns: Iterable[tuple[str, str, dict[str, Any]]] = (),
         trace: TraceEntry | None = None,
+        step: Any = None,
     ) -> list[int]: ...
     async def is_processed(self, execution_id: str, event_id: str) -> bool: ...
     async def list_executions(
@@ -60,10 +56,12 @@ class AsyncExecutionStore(Protocol):
     async def delete_timer(self, execution_id: str, path: str, fire_at: float) -> bool: ...
     async def append_trace(self, execution_id: str, entry: TraceEntry) -> int: ...
     async def read_trace(self, execution_id: str) -> list[dict[str, Any]]: ...
+    async def purge(self, execution_id: str, expected_version: int) -> bool: ...
+    async def ids_with_prefix(self, prefix: str) -> list[str]: ...
     async def close(self) -> None: ...
 
 
-class AsyncStoreMethods(ABC):
+class AsyncStoreMethods(AsyncSession[Calls]):
     """The methods of a store, each one round trip.
 
     Every method raises InvalidArgument (code of class ST) for a call that no store can carry out, and lets the errors
@@ -71,14 +69,7 @@ class AsyncStoreMethods(ABC):
     """
 
     trace_max: int
-
-    @abstractmethod
-    async def _ready(self) -> Calls:
-        """The calls of the store, once it is known to be in the database."""
-
-    @abstractmethod
-    async def _run(self, call: Call[Result]) -> Result:
-        """Runs a call on a connection."""
+    _calls_type = Calls
 
     async def load(self, execution_id: str) -> Execution | None:
         """The execution as it was last committed, or None where there is none."""
@@ -102,6 +93,7 @@ class AsyncStoreMethods(ABC):
         timers: Iterable[TimerOp] = (),
         spawns: Iterable[Spawn] = (),
         trace: TraceEntry | None = None,
+        step: Any = None,
     ) -> list[int]:
         """Commits the next state of an execution with all that the step caused, or nothing.
 
@@ -110,6 +102,7 @@ class AsyncStoreMethods(ABC):
         timers: operations, in order; times in seconds since the epoch.
         spawns: `(child_id, root_path, context)` of the child executions to create.
         trace: an entry for the execution's trace, of which the last `trace_max` are kept.
+        step: what an engine may tell a store of the step; not used.
 
         Returns the outbox seqs of `emits` in their order, and sets `exe.version` to the version committed. Raises
         StoreConflict where another commit came first: load the execution again and decide anew.
@@ -162,6 +155,26 @@ class AsyncStoreMethods(ABC):
         calls = await self._ready()
         return await self._run(calls.ack_outbox(seq))
 
+    async def deliver_outbox(
+        self, handler: Callable[[list[OutboxEntry]], Awaitable[Any]], limit: int | None = 100
+    ) -> int:
+        """Hands the oldest events, at most `limit`, to a handler that sends them elsewhere, and removes them after it.
+
+        They stay locked meanwhile, so that no two deliveries have the same one. Where the handler raises or the process
+        dies, they all stay: each is sent at least once. Returns how many were delivered.
+        """
+        calls = await self._ready()
+        connection = await self._take()
+        try:
+            async with transaction_on(connection) as run:
+                entries = await run(calls.take_outbox(limit))
+                if entries:
+                    await handler(entries)
+                    await run(calls.settle_outbox([entry.seq for entry in entries]))
+                return len(entries)
+        finally:
+            await self._give(connection)
+
     async def pending_spawns(self, limit: int | None = None) -> list[SpawnEntry]:
         """The child executions waiting to be created, oldest first, at most `limit` (None: all)."""
         calls = await self._ready()
@@ -192,55 +205,69 @@ class AsyncStoreMethods(ABC):
         calls = await self._ready()
         return await self._run(calls.read_trace(execution_id))
 
-    async def _set_up(
+    async def purge(self, execution_id: str, expected_version: int) -> bool:
+        """Removes an execution and everything of it, unless its version has moved on.
+
+        Where there is none, what is left of it is removed all the same. Returns whether an execution was removed.
+        """
+        calls = await self._ready()
+        return await self._run(calls.purge(execution_id, expected_version))
+
+    async def ids_with_prefix(self, prefix: str) -> list[str]:
+        """The ids of the executions that begin with these very characters, in the order of their bytes."""
+        calls = await self._ready()
+        return await self._run(calls.ids_with_prefix(prefix))
+
+    async def suspend(self, execution_id: str) -> bool:
+        """Suspends an execution and its children: their messages stay in the queue. False where nothing could be."""
+        calls = await self._ready()
+        return await self._run(calls.control("suspend", execution_id))
+
+    async def resume(self, execution_id: str) -> bool:
+        """Resumes a suspended execution and its children. False where nothing was suspended."""
+        calls = await self._ready()
+        return await self._run(calls.control("resume", execution_id))
+
+    async def cancel(self, execution_id: str) -> bool:
+        """Cancels an execution and its children: their messages become dead letters. False where all was final."""
+        calls = await self._ready()
+        return await self._run(calls.control("cancel", execution_id))
+
+    async def suspend_all(
         self,
-        schema: str | None,
-        create_schema: bool,
-        execution_type: type[Execution],
-        event_type: type[Event],
-    ) -> Calls:
-        """Finds the store in the database, or creates it there."""
-        found = await self._run(find_store(schema))
-        if found is None and create_schema:
-            await self._run(create_store(schema))
-            found = await self._run(find_store(schema))
-        if found is None:
-            raise not_installed(schema)
-        calls = Calls(found, execution_type, event_type)
-        check_version(await self._run(calls.version()))
-        return calls
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Suspends all that match, as list_executions() would; returns how many match and can be suspended.
 
+        With dry_run nothing is changed. Their children are suspended with them and not counted.
+        """
+        calls = await self._ready()
+        return await self._run(calls.control_all("suspend", status, definition_id, roots_only, dry_run))
 
-async def run_on(connection: Any, call: Call[Result]) -> Result:
-    """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own."""
-    joined = _in_transaction(connection)
-    try:
-        cursor = connection.cursor()
-        try:
-            if hasattr(cursor, "row_factory"):
-                cursor.row_factory = _tuples
-            await cursor.execute(call.sql, call.params)
-            rows = await cursor.fetchall() if cursor.description else []
-        finally:
-            await cursor.close()
-        if not joined:
-            await connection.commit()
-    except BaseException as error:
-        if not joined:
-            with suppress(Exception):
-                await connection.rollback()
-        own = translated(error)
-        if own is not None:
-            raise own from error
-        raise
-    return call.decode(rows)
+    async def resume_all(
+        self,
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Resumes all that match: see suspend_all()."""
+        calls = await self._ready()
+        return await self._run(calls.control_all("resume", status, definition_id, roots_only, dry_run))
 
-
-def _tuples(cursor: Any) -> type[tuple[Any, ...]]:
-    return tuple
-
-
-def _in_transaction(connection: Any) -> bool:
-    # The numbers of libpq's PQTRANS_INTRANS and PQTRANS_INERROR, which drivers for PostgreSQL share.
-    info = getattr(connection, "info", None)
-    return getattr(info, "transaction_status", 0) in (2, 3)
+    async def cancel_all(
+        self,
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Cancels all that match: see suspend_all()."""
+        calls = await self._ready()
+        return await self._run(calls.control_all("cancel", status, definition_id, roots_only, dry_run))

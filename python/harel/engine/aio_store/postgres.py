@@ -1,108 +1,18 @@
 """The asynchronous store, over a pool of connections."""
 
-import asyncio
-from typing import Any, TypeVar
+from typing import Any
 
-from ...spec.states import Event
-from ..execution import Execution
-from ..store._calls import Call, Calls
-from ..store._connect import OPTIONS, connect, dropped
-from ._methods import AsyncStoreMethods, run_on
-
-Result = TypeVar("Result")
+from ..store._calls import Calls
+from ._client import AsyncPostgresClient
+from ._methods import AsyncStoreMethods
 
 
-class AsyncPostgresStore(AsyncStoreMethods):
-    """A store in PostgreSQL for asyncio.
+class AsyncPostgresStore(AsyncStoreMethods, AsyncPostgresClient[Calls]):
+    """A store in PostgreSQL for asyncio: see AsyncPostgresClient for its connections and its options.
 
-    `connection` is a pool (psycopg_pool.AsyncConnectionPool or one like it) or a single asynchronous connection: a call
-    joins the transaction that this is in, and otherwise ends its own. The store is looked for at the first call, in
-    `schema` (None: where the search path or the extension has it), and with `create_schema` created if need be;
-    without it StoreNotInstalled is raised. Executions and events are read as `execution_type` and `event_type`.
+    Of each trace the last `trace_max` entries are kept.
     """
 
-    def __init__(
-        self,
-        connection: Any,
-        *,
-        schema: str | None = None,
-        create_schema: bool = True,
-        trace_max: int = 200,
-        execution_type: type[Execution] = Execution,
-        event_type: type[Event] = Event,
-    ) -> None:
+    def __init__(self, connection: Any, *, trace_max: int = 200, **options: Any) -> None:
         self.trace_max = trace_max
-        self._connection = connection
-        self._owned = False
-        self._options = (schema, create_schema, execution_type, event_type)
-        self._calls: Calls | None = None
-        self._setting_up = asyncio.Lock()
-
-    @classmethod
-    async def from_dsn(
-        cls,
-        dsn: str,
-        pool_size: int = 10,
-        *,
-        connect_retries: int = 15,
-        retry_delay: float = 1.0,
-        **options: Any,
-    ) -> "AsyncPostgresStore":
-        """A store with a pool of its own, of at most `pool_size` connections; `options` are those of the class.
-
-        A server that is still starting is tried again `connect_retries` times, `retry_delay` seconds apart. The pool
-        replaces connections that the server has dropped.
-        """
-        import psycopg
-        import psycopg_pool
-
-        # The pool does not tell a server that refuses from one that is not there yet.
-        (await asyncio.to_thread(connect, dsn, connect_retries, retry_delay)).close()
-        pool = psycopg_pool.AsyncConnectionPool(dsn, min_size=1, max_size=pool_size, kwargs=OPTIONS, open=False)
-        store = cls(pool, **options)
-        store._owned = True
-        try:
-            await pool.open(wait=True)
-            for retries in range(max(connect_retries, 0), -1, -1):
-                try:
-                    await store._ready()
-                    break
-                except psycopg.OperationalError:
-                    # The server may go away again while the store is looked for; the pool connects anew.
-                    if retries == 0:
-                        raise
-        except BaseException:
-            await pool.close()
-            raise
-        return store
-
-    async def close(self) -> None:
-        """Closes the pool, if it is the store's own. A closed store cannot be used again."""
-        if self._owned:
-            await self._connection.close()
-
-    async def _ready(self) -> Calls:
-        if self._calls is None:
-            async with self._setting_up:
-                if self._calls is None:
-                    self._calls = await self._set_up(*self._options)
-        return self._calls
-
-    async def _run(self, call: Call[Result]) -> Result:
-        if hasattr(self._connection, "cursor"):
-            return await run_on(self._connection, call)
-        if not self._owned:
-            async with self._connection.connection() as connection:
-                return await run_on(connection, call)
-        connection = await self._connection.getconn()
-        # Not left to the pool's own check, which waits longer and longer between one dropped connection and the next.
-        while dropped(connection):
-            try:
-                await connection.close()
-            finally:
-                await self._connection.putconn(connection)
-            connection = await self._connection.getconn()
-        try:
-            return await run_on(connection, call)
-        finally:
-            await self._connection.putconn(connection)
+        super().__init__(connection, **options)

@@ -48,6 +48,12 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def function_prefix(schema: str) -> str:
+    """What the names of the functions of a store begin with, in a statement with parameters."""
+    # A per cent sign in a name must not be taken for a parameter.
+    return quoted(schema).replace("%", "%%") + ".harel_"
+
+
 def array(elements: Collection[str | None]) -> str | None:
     """Texts as the literal of an array in PostgreSQL, several times as fast as a driver makes one of a list.
 
@@ -62,8 +68,8 @@ def _quoted_element(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class Calls:
-    """The calls of the store in one schema, in terms of the models of one engine."""
+class CallsOfSchema:
+    """Calls of the store in one schema, in terms of the models of one engine."""
 
     def __init__(
         self,
@@ -73,9 +79,17 @@ class Calls:
     ) -> None:
         self.execution_type = execution_type
         self.event_type = event_type
-        # A per cent sign in a name must not be taken for a parameter.
-        prefix = quoted(schema).replace("%", "%%") + ".harel_"
-        self._version = f"SELECT {prefix}version()"
+        self._prepare(function_prefix(schema))
+
+    def _prepare(self, prefix: str) -> None:
+        """Makes the statements, for functions whose names begin with `prefix`."""
+        raise NotImplementedError
+
+
+class Calls(CallsOfSchema):
+    """The calls of the store."""
+
+    def _prepare(self, prefix: str) -> None:
         self._load = f"SELECT data, already_processed, version FROM {prefix}load_for_event(%s, %s)"
         self._commit_cas = f"SELECT {prefix}commit_cas(%s, %s, %s, %s, %s)"
         self._commit = (
@@ -94,12 +108,16 @@ class Calls:
         self._pending_spawns = f"SELECT seq, parent_id, child_id, root_path, context FROM {prefix}pending_spawns(%s)"
         self._ack_spawn = f"SELECT {prefix}ack_spawn(%s)"
         self._due_timers = f"SELECT execution_id, path, fire_at FROM {prefix}due_timers(%s, %s)"
+        self._take_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}take_outbox(%s)"
+        self._settle_outbox = f"SELECT {prefix}settle_outbox(%s::bigint[])"
+        self._purge = f"SELECT {prefix}purge(%s, %s)"
+        self._ids_with_prefix = f"SELECT {prefix}ids_with_prefix(%s)"
+        verbs = ("suspend", "resume", "cancel")
+        self._control = {verb: f"SELECT {prefix}{verb}(%s)" for verb in verbs}
+        self._control_all = {verb: f"SELECT {prefix}{verb}_all(%s, %s::text[], %s, %s)" for verb in verbs}
         self._delete_timer = f"SELECT {prefix}delete_timer(%s, %s, %s)"
         self._append_trace = f"SELECT {prefix}append_trace(%s, %s, %s)"
         self._read_trace = f"SELECT idx, entry FROM {prefix}read_trace(%s)"
-
-    def version(self) -> Call[str]:
-        return Call(self._version, (), _scalar)
 
     def load(self, execution_id: str) -> Call[Execution | None]:
         return Call(self._load, (execution_id, None), lambda rows: self._loaded(execution_id, rows[0])[0])
@@ -143,7 +161,7 @@ class Calls:
         return Call(self._commit, params, _committed)
 
     def is_processed(self, execution_id: str, event_id: str) -> Call[bool]:
-        return Call(self._is_processed, (execution_id, event_id), _scalar)
+        return Call(self._is_processed, (execution_id, event_id), scalar)
 
     def list_executions(
         self,
@@ -153,23 +171,25 @@ class Calls:
         limit: int,
         cursor: str | None,
     ) -> Call[ExecutionPage]:
-        if isinstance(status, str):
-            status = (status,)
-        statuses = None if status is None else array(list(status)) or "{}"
-        return Call(self._list, (definition_id, statuses, roots_only, limit, cursor), _page)
+        return Call(self._list, (definition_id, _statuses(status), roots_only, limit, cursor), _page)
 
     def pending_outbox(self, limit: int | None) -> Call[list[OutboxEntry]]:
-        return Call(
-            self._pending_outbox,
-            (limit,),
-            lambda rows: [
-                OutboxEntry(seq, target_id, load_model(self.event_type, event, f"outbox row {seq}"), source_id)
-                for seq, target_id, event, source_id in rows
-            ],
-        )
+        return Call(self._pending_outbox, (limit,), self._outbox)
+
+    def take_outbox(self, limit: int | None) -> Call[list[OutboxEntry]]:
+        return Call(self._take_outbox, (limit,), self._outbox)
+
+    def settle_outbox(self, seqs: Iterable[int]) -> Call[int]:
+        return Call(self._settle_outbox, (array([str(seq) for seq in seqs]) or "{}",), scalar)
+
+    def purge(self, execution_id: str, expected_version: int) -> Call[bool]:
+        return Call(self._purge, (execution_id, expected_version), scalar)
+
+    def ids_with_prefix(self, prefix: str) -> Call[list[str]]:
+        return Call(self._ids_with_prefix, (prefix,), lambda rows: [row[0] for row in rows])
 
     def ack_outbox(self, seq: int) -> Call[bool]:
-        return Call(self._ack_outbox, (seq,), _any)
+        return Call(self._ack_outbox, (seq,), any_row)
 
     def pending_spawns(self, limit: int | None) -> Call[list[SpawnEntry]]:
         return Call(
@@ -182,17 +202,17 @@ class Calls:
         )
 
     def ack_spawn(self, seq: int) -> Call[bool]:
-        return Call(self._ack_spawn, (seq,), _any)
+        return Call(self._ack_spawn, (seq,), any_row)
 
     def due_timers(self, now: float, limit: int | None) -> Call[list[tuple[str, str, float]]]:
         return Call(self._due_timers, (now, limit), lambda rows: [(id, path, fire_at) for id, path, fire_at in rows])
 
     def delete_timer(self, execution_id: str, path: str, fire_at: float) -> Call[bool]:
-        return Call(self._delete_timer, (execution_id, path, fire_at), _any)
+        return Call(self._delete_timer, (execution_id, path, fire_at), any_row)
 
     def append_trace(self, execution_id: str, entry: TraceEntry, trace_max: int | None) -> Call[int]:
         text = dump_dict(entry, f"a trace entry of execution {execution_id!r}")
-        return Call(self._append_trace, (execution_id, text, trace_max), _scalar)
+        return Call(self._append_trace, (execution_id, text, trace_max), scalar)
 
     def read_trace(self, execution_id: str) -> Call[list[dict[str, Any]]]:
         return Call(
@@ -200,6 +220,25 @@ class Calls:
             (execution_id,),
             lambda rows: [{**load_entry(entry), "index": index} for index, entry in rows],
         )
+
+    def control(self, verb: str, execution_id: str) -> Call[bool]:
+        return Call(self._control[verb], (execution_id,), scalar)
+
+    def control_all(
+        self,
+        verb: str,
+        status: Status | str | Iterable[Status | str] | None,
+        definition_id: str | None,
+        roots_only: bool,
+        dry_run: bool,
+    ) -> Call[int]:
+        return Call(self._control_all[verb], (definition_id, _statuses(status), roots_only, dry_run), scalar)
+
+    def _outbox(self, rows: list[Row]) -> list[OutboxEntry]:
+        return [
+            OutboxEntry(seq, target_id, load_model(self.event_type, event, f"outbox row {seq}"), source_id)
+            for seq, target_id, event, source_id in rows
+        ]
 
     def _loaded(self, execution_id: str, row: Row) -> tuple[Execution | None, bool]:
         data, already_processed, version = row
@@ -212,11 +251,17 @@ class Calls:
         return exe, already_processed
 
 
-def _scalar(rows: list[Row]) -> Any:
+def _statuses(status: Status | str | Iterable[Status | str] | None) -> str | None:
+    if status is None:
+        return None
+    return array([status] if isinstance(status, str) else list(status)) or "{}"
+
+
+def scalar(rows: list[Row]) -> Any:
     return rows[0][0]
 
 
-def _any(rows: list[Row]) -> bool:
+def any_row(rows: list[Row]) -> bool:
     return bool(rows[0][0])
 
 

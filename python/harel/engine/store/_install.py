@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ._base import StoreNotInstalled, StoreVersionMismatch
-from ._calls import Call, Row
+from ._calls import Call, Row, function_prefix, scalar
 
 # The store that this client brings, and the one that it can talk to: any of the same major version.
 VERSION = "1.0"
@@ -37,12 +37,14 @@ def create_store(schema: str | None) -> Call[None]:
     return Call(install_script(schema), None, _nothing)
 
 
+def find_version(schema: str) -> Call[str]:
+    """The call that gives the version of the store in a schema."""
+    return Call(f"SELECT {function_prefix(schema)}version()", (), scalar)
+
+
 def not_installed(schema: str | None) -> StoreNotInstalled:
     place = "in this database" if schema is None else f"in schema {schema!r}"
-    return StoreNotInstalled(
-        f"there is no harel store {place}: run CREATE EXTENSION harel, or pass create_schema=True; "
-        "if there is one, the role may lack USAGE on its schema"
-    )
+    return StoreNotInstalled(f"there is no harel store {place}: run CREATE EXTENSION harel, or pass create_schema=True")
 
 
 def check_version(version: str) -> None:
@@ -73,7 +75,7 @@ def install_script(schema: str | None = None) -> str:
 
 def extension_folder() -> Traversable:
     """The folder named `extension` that holds the control file and the SQL of the extension."""
-    packaged = files("harel").joinpath("extension")
+    packaged = files(__name__.partition(".")[0]).joinpath("extension")
     if packaged.is_dir():
         return packaged
     # In a checkout the package stands beside it.

@@ -4,10 +4,8 @@
 The asynchronous module is the source; `make generate` derives the synchronous one from it.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, Status
@@ -18,12 +16,9 @@ from ._base import (
     TimerOp,
     TraceEntry,
     is_serialization_failure,
-    translated,
 )
-from ._calls import Call, Calls, Emit, Spawn
-from ._install import check_version, create_store, find_store, not_installed
-
-Result = TypeVar("Result")
+from ._calls import Calls, Emit, Spawn
+from ._session import Session, transaction_on
 
 
 class ExecutionStore(Protocol):
@@ -42,6 +37,7 @@ class ExecutionStore(Protocol):
         timers: Iterable[TimerOp] = (),
         spawns: Iterable[tuple[str, str, dict[str, Any]]] = (),
         trace: TraceEntry | None = None,
+        step: Any = None,
     ) -> list[int]: ...
     def is_processed(self, execution_id: str, event_id: str) -> bool: ...
     def list_executions(
@@ -61,10 +57,12 @@ class ExecutionStore(Protocol):
     def delete_timer(self, execution_id: str, path: str, fire_at: float) -> bool: ...
     def append_trace(self, execution_id: str, entry: TraceEntry) -> int: ...
     def read_trace(self, execution_id: str) -> list[dict[str, Any]]: ...
+    def purge(self, execution_id: str, expected_version: int) -> bool: ...
+    def ids_with_prefix(self, prefix: str) -> list[str]: ...
     def close(self) -> None: ...
 
 
-class StoreMethods(ABC):
+class StoreMethods(Session[Calls]):
     """The methods of a store, each one round trip.
 
     Every method raises InvalidArgument (code of class ST) for a call that no store can carry out, and lets the errors
@@ -72,14 +70,7 @@ class StoreMethods(ABC):
     """
 
     trace_max: int
-
-    @abstractmethod
-    def _ready(self) -> Calls:
-        """The calls of the store, once it is known to be in the database."""
-
-    @abstractmethod
-    def _run(self, call: Call[Result]) -> Result:
-        """Runs a call on a connection."""
+    _calls_type = Calls
 
     def load(self, execution_id: str) -> Execution | None:
         """The execution as it was last committed, or None where there is none."""
@@ -103,6 +94,7 @@ class StoreMethods(ABC):
         timers: Iterable[TimerOp] = (),
         spawns: Iterable[Spawn] = (),
         trace: TraceEntry | None = None,
+        step: Any = None,
     ) -> list[int]:
         """Commits the next state of an execution with all that the step caused, or nothing.
 
@@ -111,6 +103,7 @@ class StoreMethods(ABC):
         timers: operations, in order; times in seconds since the epoch.
         spawns: `(child_id, root_path, context)` of the child executions to create.
         trace: an entry for the execution's trace, of which the last `trace_max` are kept.
+        step: what an engine may tell a store of the step; not used.
 
         Returns the outbox seqs of `emits` in their order, and sets `exe.version` to the version committed. Raises
         StoreConflict where another commit came first: load the execution again and decide anew.
@@ -163,6 +156,24 @@ class StoreMethods(ABC):
         calls = self._ready()
         return self._run(calls.ack_outbox(seq))
 
+    def deliver_outbox(self, handler: Callable[[list[OutboxEntry]], Any], limit: int | None = 100) -> int:
+        """Hands the oldest events, at most `limit`, to a handler that sends them elsewhere, and removes them after it.
+
+        They stay locked meanwhile, so that no two deliveries have the same one. Where the handler raises or the process
+        dies, they all stay: each is sent at least once. Returns how many were delivered.
+        """
+        calls = self._ready()
+        connection = self._take()
+        try:
+            with transaction_on(connection) as run:
+                entries = run(calls.take_outbox(limit))
+                if entries:
+                    handler(entries)
+                    run(calls.settle_outbox([entry.seq for entry in entries]))
+                return len(entries)
+        finally:
+            self._give(connection)
+
     def pending_spawns(self, limit: int | None = None) -> list[SpawnEntry]:
         """The child executions waiting to be created, oldest first, at most `limit` (None: all)."""
         calls = self._ready()
@@ -193,55 +204,69 @@ class StoreMethods(ABC):
         calls = self._ready()
         return self._run(calls.read_trace(execution_id))
 
-    def _set_up(
+    def purge(self, execution_id: str, expected_version: int) -> bool:
+        """Removes an execution and everything of it, unless its version has moved on.
+
+        Where there is none, what is left of it is removed all the same. Returns whether an execution was removed.
+        """
+        calls = self._ready()
+        return self._run(calls.purge(execution_id, expected_version))
+
+    def ids_with_prefix(self, prefix: str) -> list[str]:
+        """The ids of the executions that begin with these very characters, in the order of their bytes."""
+        calls = self._ready()
+        return self._run(calls.ids_with_prefix(prefix))
+
+    def suspend(self, execution_id: str) -> bool:
+        """Suspends an execution and its children: their messages stay in the queue. False where nothing could be."""
+        calls = self._ready()
+        return self._run(calls.control("suspend", execution_id))
+
+    def resume(self, execution_id: str) -> bool:
+        """Resumes a suspended execution and its children. False where nothing was suspended."""
+        calls = self._ready()
+        return self._run(calls.control("resume", execution_id))
+
+    def cancel(self, execution_id: str) -> bool:
+        """Cancels an execution and its children: their messages become dead letters. False where all was final."""
+        calls = self._ready()
+        return self._run(calls.control("cancel", execution_id))
+
+    def suspend_all(
         self,
-        schema: str | None,
-        create_schema: bool,
-        execution_type: type[Execution],
-        event_type: type[Event],
-    ) -> Calls:
-        """Finds the store in the database, or creates it there."""
-        found = self._run(find_store(schema))
-        if found is None and create_schema:
-            self._run(create_store(schema))
-            found = self._run(find_store(schema))
-        if found is None:
-            raise not_installed(schema)
-        calls = Calls(found, execution_type, event_type)
-        check_version(self._run(calls.version()))
-        return calls
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Suspends all that match, as list_executions() would; returns how many match and can be suspended.
 
+        With dry_run nothing is changed. Their children are suspended with them and not counted.
+        """
+        calls = self._ready()
+        return self._run(calls.control_all("suspend", status, definition_id, roots_only, dry_run))
 
-def run_on(connection: Any, call: Call[Result]) -> Result:
-    """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own."""
-    joined = _in_transaction(connection)
-    try:
-        cursor = connection.cursor()
-        try:
-            if hasattr(cursor, "row_factory"):
-                cursor.row_factory = _tuples
-            cursor.execute(call.sql, call.params)
-            rows = cursor.fetchall() if cursor.description else []
-        finally:
-            cursor.close()
-        if not joined:
-            connection.commit()
-    except BaseException as error:
-        if not joined:
-            with suppress(Exception):
-                connection.rollback()
-        own = translated(error)
-        if own is not None:
-            raise own from error
-        raise
-    return call.decode(rows)
+    def resume_all(
+        self,
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Resumes all that match: see suspend_all()."""
+        calls = self._ready()
+        return self._run(calls.control_all("resume", status, definition_id, roots_only, dry_run))
 
-
-def _tuples(cursor: Any) -> type[tuple[Any, ...]]:
-    return tuple
-
-
-def _in_transaction(connection: Any) -> bool:
-    # The numbers of libpq's PQTRANS_INTRANS and PQTRANS_INERROR, which drivers for PostgreSQL share.
-    info = getattr(connection, "info", None)
-    return getattr(info, "transaction_status", 0) in (2, 3)
+    def cancel_all(
+        self,
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        definition_id: str | None = None,
+        roots_only: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Cancels all that match: see suspend_all()."""
+        calls = self._ready()
+        return self._run(calls.control_all("cancel", status, definition_id, roots_only, dry_run))

@@ -1,0 +1,235 @@
+-- These move what commits have left behind into the queue. They wait for no group that is being worked on: what is for
+-- it stays for the next call, and so neither a long transaction nor a worker that settles can stop the others' events.
+
+CREATE FUNCTION @extschema@.harel__busy(p_group_ids text[]) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_locked text[] := ARRAY(
+        SELECT g.group_id FROM @extschema@.transport_groups g
+        WHERE g.group_id = ANY (p_group_ids)
+        ORDER BY g.group_id
+        FOR UPDATE SKIP LOCKED
+    );
+BEGIN
+    RETURN ARRAY(
+        SELECT g.group_id FROM @extschema@.transport_groups g
+        WHERE g.group_id = ANY (p_group_ids) AND g.group_id <> ALL (v_locked)
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__busy(text[])
+IS 'Internal. Locks those of the groups that nobody has locked, and returns the others.';
+REVOKE ALL ON FUNCTION @extschema@.harel__busy(text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_relay(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_seqs bigint[];
+    v_targets text[];
+    v_events text[];
+    v_busy text[];
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    -- One at a time: of two, each with some of one source's events, the later ones could arrive first.
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('harel.relay:@extschema@', 0)) THEN
+        RETURN 0;
+    END IF;
+    SELECT array_agg(o.seq), array_agg(o.target_id), array_agg(o.event)
+    INTO v_seqs, v_targets, v_events
+    FROM (
+        SELECT o.seq, o.target_id, o.event
+        FROM @extschema@.outbox o
+        WHERE o.target_id IS NOT NULL
+        ORDER BY o.seq
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    ) o;
+    IF v_seqs IS NULL THEN
+        RETURN 0;
+    END IF;
+    v_busy := @extschema@.harel__busy(v_targets);
+    IF v_busy <> '{}' THEN
+        SELECT
+            coalesce(array_agg(o.seq ORDER BY o.place), '{}'),
+            coalesce(array_agg(o.target_id ORDER BY o.place), '{}'),
+            coalesce(array_agg(o.event ORDER BY o.place), '{}')
+        INTO v_seqs, v_targets, v_events
+        FROM unnest(v_seqs, v_targets, v_events) WITH ORDINALITY AS o (seq, target_id, event, place)
+        WHERE o.target_id <> ALL (v_busy);
+    END IF;
+    PERFORM @extschema@.harel__enqueue(v_targets, v_events, NULL, v_now);
+    DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (v_seqs);
+    RETURN cardinality(v_seqs);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_relay(integer, double precision)
+IS
+'Moves up to p_limit events that have a target from the outbox into the queue, at the priority of the target: each '
+'once, those of one source in the order in which it emitted them. Returns how many; 0 while another relay is at work. '
+'Broadcasts stay for harel_pending_outbox(). Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_relay_spawns(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_spawn record;
+    v_start text;
+    v_seqs bigint[] := '{}';
+    v_group_ids text[] := '{}';
+    v_events text[] := '{}';
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    FOR v_spawn IN
+        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority
+        FROM @extschema@.spawns s
+        JOIN @extschema@.executions e ON e.id = s.parent_id
+        ORDER BY s.seq
+        LIMIT p_limit
+        FOR UPDATE OF s SKIP LOCKED
+    LOOP
+        v_start := @extschema@.harel__create_child(
+            v_spawn.parent_id, v_spawn.definition_id, v_spawn.priority,
+            v_spawn.child_id, v_spawn.root_path, v_spawn.context
+        );
+        IF v_start IS NOT NULL THEN
+            v_group_ids := v_group_ids || v_spawn.child_id;
+            v_events := v_events || v_start;
+        END IF;
+        v_seqs := v_seqs || v_spawn.seq;
+    END LOOP;
+    IF v_group_ids <> '{}' THEN
+        PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
+    END IF;
+    DELETE FROM @extschema@.spawns s WHERE s.seq = ANY (v_seqs);
+    RETURN cardinality(v_seqs);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision)
+IS
+'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
+'of its parent, PENDING and with a Start event in the queue. Where the id is taken, the child is there already. '
+'Returns how many requests were settled. Raises ST006 or ST008, and ST003 for a context that is not JSON.';
+REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_tids tid[];
+    v_ids text[];
+    v_busy text[];
+    v_events text[];
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    SELECT array_agg(t.ctid), array_agg(t.execution_id)
+    INTO v_tids, v_ids
+    FROM (
+        SELECT t.ctid, t.execution_id
+        FROM @extschema@.timers t
+        WHERE t.fire_at <= v_now
+        ORDER BY t.fire_at, t.execution_id, t.path
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    ) t;
+    IF v_tids IS NULL THEN
+        RETURN 0;
+    END IF;
+    v_busy := @extschema@.harel__busy(v_ids);
+    WITH fired AS (
+        DELETE FROM @extschema@.timers t
+        WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy)
+        RETURNING t.execution_id, t.path, t.fire_at
+    )
+    SELECT
+        array_agg(f.execution_id ORDER BY f.fire_at, f.path),
+        array_agg(
+            format(
+                '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
+                @extschema@.harel__derived_id('Timeout', f.execution_id, f.path, f.fire_at::text),
+                to_json(f.path),
+                f.fire_at
+            )
+            ORDER BY f.fire_at, f.path
+        )
+    INTO v_ids, v_events
+    FROM fired f;
+    IF v_ids IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM @extschema@.harel__enqueue(v_ids, v_events, NULL, v_now);
+    RETURN cardinality(v_ids);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_fire_timers(double precision, integer)
+IS
+'Turns up to p_limit of the timers due at p_now (seconds since the epoch; NULL: now) into Timeout events in the '
+'queue, whose data has the path and fire_at, and removes them: each fires once. The id of an event is derived from '
+'execution, path and fire_at. Returns how many fired. Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_fire_timers(double precision, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_tick(
+    p_limit integer DEFAULT 1000,
+    p_now double precision DEFAULT NULL,
+    OUT spawned integer,
+    OUT relayed integer,
+    OUT fired integer,
+    OUT next_at double precision
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    -- Children first, so that an event for one finds it.
+    spawned := @extschema@.harel_relay_spawns(p_limit, v_now);
+    relayed := @extschema@.harel_relay(p_limit, v_now);
+    fired := @extschema@.harel_fire_timers(v_now, p_limit);
+    next_at := least(
+        (SELECT t.fire_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1),
+        (
+            SELECT g.available_at FROM @extschema@.transport_groups g
+            WHERE g.available_at > v_now AND g.available_at < 'Infinity'
+            ORDER BY g.available_at
+            LIMIT 1
+        )
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_tick(integer, double precision)
+IS
+'What a store needs done from time to time: harel_relay_spawns(), harel_relay() and harel_fire_timers(), up to '
+'p_limit of each, and when the next timer, parked message or lease is due (seconds since the epoch; NULL: none). '
+'Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_tick(integer, double precision) FROM PUBLIC;

@@ -1,0 +1,128 @@
+"""A client over a connection that it manages in its own way: how it finds the store, and runs a call.
+
+The asynchronous module is the source; `make generate` derives the synchronous one from it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Generic, TypeVar
+
+from ...spec.states import Event
+from ..execution import Execution
+from ..store._base import translated
+from ..store._calls import Call, CallsOfSchema
+from ..store._install import check_version, create_store, find_store, find_version, not_installed
+
+Result = TypeVar("Result")
+Calls = TypeVar("Calls", bound=CallsOfSchema)
+
+
+class AsyncSession(ABC, Generic[Calls]):
+    """What the methods of a client stand on."""
+
+    _calls_type: type[Calls]
+
+    @abstractmethod
+    async def _ready(self) -> Calls:
+        """The calls of the client, once the store is known to be in the database."""
+
+    @abstractmethod
+    async def _take(self) -> Any:
+        """A connection that is in nobody else's use until it is given back."""
+
+    @abstractmethod
+    async def _give(self, connection: Any) -> None:
+        """Gives back a connection that was taken."""
+
+    async def _run(self, call: Call[Result]) -> Result:
+        """Runs a call on a connection."""
+        connection = await self._take()
+        try:
+            return await run_on(connection, call)
+        finally:
+            await self._give(connection)
+
+    async def _set_up(
+        self,
+        schema: str | None,
+        create_schema: bool,
+        execution_type: type[Execution],
+        event_type: type[Event],
+    ) -> Calls:
+        """Finds the store in the database, or creates it there."""
+        found = await self._run(find_store(schema))
+        if found is None and create_schema:
+            await self._run(create_store(schema))
+            found = await self._run(find_store(schema))
+        if found is None:
+            raise not_installed(schema)
+        check_version(await self._run(find_version(found)))
+        return self._calls_type(found, execution_type, event_type)
+
+
+async def run_on(connection: Any, call: Call[Result]) -> Result:
+    """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own."""
+    joined = _in_transaction(connection)
+    try:
+        rows = await _rows(connection, call)
+        if not joined:
+            await connection.commit()
+    except BaseException as error:
+        if not joined:
+            with suppress(Exception):
+                await connection.rollback()
+        _raise_own(error)
+        raise
+    return call.decode(rows)
+
+
+@asynccontextmanager
+async def transaction_on(connection: Any) -> AsyncIterator[Callable[[Call[Any]], Awaitable[Any]]]:
+    """A way to run calls that stand and fall together: in the caller's transaction if there is one, else in its own."""
+
+    async def run(call: Call[Result]) -> Result:
+        try:
+            return call.decode(await _rows(connection, call))
+        except BaseException as error:
+            _raise_own(error)
+            raise
+
+    if hasattr(connection, "transaction"):
+        async with connection.transaction():
+            yield run
+        return
+    try:
+        yield run
+        await connection.commit()
+    except BaseException:
+        with suppress(Exception):
+            await connection.rollback()
+        raise
+
+
+async def _rows(connection: Any, call: Call[Any]) -> list[Any]:
+    cursor = connection.cursor()
+    try:
+        if hasattr(cursor, "row_factory"):
+            cursor.row_factory = _tuples
+        await cursor.execute(call.sql, call.params)
+        return await cursor.fetchall() if cursor.description else []
+    finally:
+        await cursor.close()
+
+
+def _raise_own(error: BaseException) -> None:
+    own = translated(error)
+    if own is not None:
+        raise own from error
+
+
+def _tuples(cursor: Any) -> type[tuple[Any, ...]]:
+    return tuple
+
+
+def _in_transaction(connection: Any) -> bool:
+    # The numbers of libpq's PQTRANS_INTRANS and PQTRANS_INERROR, which drivers for PostgreSQL share.
+    info = getattr(connection, "info", None)
+    return getattr(info, "transaction_status", 0) in (2, 3)

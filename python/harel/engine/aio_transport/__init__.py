@@ -1,0 +1,6 @@
+"""The asynchronous queue."""
+
+from ._methods import AsyncTransport
+from .postgres import AsyncPostgresTransport
+
+__all__ = ["AsyncPostgresTransport", "AsyncTransport"]

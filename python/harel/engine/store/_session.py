@@ -1,0 +1,129 @@
+# Generated from ../aio_store/_session.py by `make generate`. Do not edit.
+"""A client over a connection that it manages in its own way: how it finds the store, and runs a call.
+
+The asynchronous module is the source; `make generate` derives the synchronous one from it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Generic, TypeVar
+
+from ...spec.states import Event
+from ..execution import Execution
+from ._base import translated
+from ._calls import Call, CallsOfSchema
+from ._install import check_version, create_store, find_store, find_version, not_installed
+
+Result = TypeVar("Result")
+Calls = TypeVar("Calls", bound=CallsOfSchema)
+
+
+class Session(ABC, Generic[Calls]):
+    """What the methods of a client stand on."""
+
+    _calls_type: type[Calls]
+
+    @abstractmethod
+    def _ready(self) -> Calls:
+        """The calls of the client, once the store is known to be in the database."""
+
+    @abstractmethod
+    def _take(self) -> Any:
+        """A connection that is in nobody else's use until it is given back."""
+
+    @abstractmethod
+    def _give(self, connection: Any) -> None:
+        """Gives back a connection that was taken."""
+
+    def _run(self, call: Call[Result]) -> Result:
+        """Runs a call on a connection."""
+        connection = self._take()
+        try:
+            return run_on(connection, call)
+        finally:
+            self._give(connection)
+
+    def _set_up(
+        self,
+        schema: str | None,
+        create_schema: bool,
+        execution_type: type[Execution],
+        event_type: type[Event],
+    ) -> Calls:
+        """Finds the store in the database, or creates it there."""
+        found = self._run(find_store(schema))
+        if found is None and create_schema:
+            self._run(create_store(schema))
+            found = self._run(find_store(schema))
+        if found is None:
+            raise not_installed(schema)
+        check_version(self._run(find_version(found)))
+        return self._calls_type(found, execution_type, event_type)
+
+
+def run_on(connection: Any, call: Call[Result]) -> Result:
+    """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own."""
+    joined = _in_transaction(connection)
+    try:
+        rows = _rows(connection, call)
+        if not joined:
+            connection.commit()
+    except BaseException as error:
+        if not joined:
+            with suppress(Exception):
+                connection.rollback()
+        _raise_own(error)
+        raise
+    return call.decode(rows)
+
+
+@contextmanager
+def transaction_on(connection: Any) -> Iterator[Callable[[Call[Any]], Any]]:
+    """A way to run calls that stand and fall together: in the caller's transaction if there is one, else in its own."""
+
+    def run(call: Call[Result]) -> Result:
+        try:
+            return call.decode(_rows(connection, call))
+        except BaseException as error:
+            _raise_own(error)
+            raise
+
+    if hasattr(connection, "transaction"):
+        with connection.transaction():
+            yield run
+        return
+    try:
+        yield run
+        connection.commit()
+    except BaseException:
+        with suppress(Exception):
+            connection.rollback()
+        raise
+
+
+def _rows(connection: Any, call: Call[Any]) -> list[Any]:
+    cursor = connection.cursor()
+    try:
+        if hasattr(cursor, "row_factory"):
+            cursor.row_factory = _tuples
+        cursor.execute(call.sql, call.params)
+        return cursor.fetchall() if cursor.description else []
+    finally:
+        cursor.close()
+
+
+def _raise_own(error: BaseException) -> None:
+    own = translated(error)
+    if own is not None:
+        raise own from error
+
+
+def _tuples(cursor: Any) -> type[tuple[Any, ...]]:
+    return tuple
+
+
+def _in_transaction(connection: Any) -> bool:
+    # The numbers of libpq's PQTRANS_INTRANS and PQTRANS_INERROR, which drivers for PostgreSQL share.
+    info = getattr(connection, "info", None)
+    return getattr(info, "transaction_status", 0) in (2, 3)
