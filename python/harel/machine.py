@@ -25,5 +25,5 @@ class Step:
     trace: Mapping[str, Any] | None = None
 
 
-# Decides the step that an event causes; None where it changes nothing. The execution it is given stays as it is.
+# Decides the step that an event causes; None where it changes nothing. The execution that it is given is its own to change.
 Machine = Callable[[Execution, Event], Step | Awaitable[Step | None] | None]
