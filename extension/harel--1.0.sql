@@ -14,13 +14,20 @@
 --   trace             what happened, as a ring with durable numbers
 --   processed_events  the events already handled, so that one delivered twice is applied once
 --
--- A crash before the commit leaves none of it and a crash after leaves all of it. What moves rows on (a relay,
--- a sweeper) reads them with the harel_pending_*() and harel_due_*() functions and settles them one by one.
+-- A crash before the commit leaves none of it and a crash after leaves all of it. From there harel_tick() moves it
+-- on into the queue, where events wait: transport_groups has a row for each execution with messages, and its lock
+-- keeps them in order and one at a time. harel_next() leases messages and loads their executions; harel_finish()
+-- commits the steps, publishes what they emit and removes the messages, fenced by the token of the lease. Who has a
+-- queue elsewhere reads the rows with the harel_pending_*() and harel_due_*() functions and settles them himself.
+--
+-- Locks are taken in one order by all who wait for several: executions by id, groups by id, then what hangs on an
+-- execution. Claims, relays and sweepers do not wait: they pass over what another has locked.
 --
 -- Conventions. Arguments are p_*, locals v_*. Names are qualified and the search path is pinned, so that no
 -- object of a caller can stand in for one of ours. A lost race is an answer (false, 0, NULL). An exception means
 -- a mistake of the caller: its SQLSTATE is of class ST, with a DETAIL that names the ids and a HINT.
--- Functions named harel__* are internal. A commit touches rows of its own execution id only.
+-- Functions named harel__* are internal. A commit touches rows of its own execution id only; harel_finish() adds the
+-- messages that it publishes and the children that it creates.
 -- Mistakes of a caller that more than one function meets. The codes of class ST:
 --
 --   ST001  an id, path or other key is missing, empty or too long
@@ -133,7 +140,7 @@ BEGIN
             ERRCODE = 'ST010',
             MESSAGE = 'a priority must be between 0 and 4',
             DETAIL = format('%s: the priority is %s.',
-                coalesce(format('Group %L', left(p_group_id, 40)), 'A claim'), coalesce(p_priority::text, 'NULL')),
+                coalesce('Group ' || quote_literal(left(p_group_id, 40)), 'A claim'), coalesce(p_priority::text, 'NULL')),
             HINT = 'Pass 0 for what is usual and up to 4 for what is more urgent.';
     END IF;
 END
@@ -285,7 +292,7 @@ CREATE TABLE @extschema@.transport_messages (
     group_id text COLLATE "C" NOT NULL,
     seq bigint NOT NULL,
     event text NOT NULL,
-    published_at timestamptz NOT NULL DEFAULT now(),
+    published_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT transport_messages_pkey PRIMARY KEY (group_id, seq)
 )
 WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
@@ -302,7 +309,7 @@ CREATE TABLE @extschema@.dead_letters (
     published_at timestamptz NOT NULL,
     delivered_at timestamptz,
     dead_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT dead_letters_pkey PRIMARY KEY (group_id, id)
+    CONSTRAINT dead_letters_pkey PRIMARY KEY (id)
 );
 COMMENT ON TABLE @extschema@.dead_letters
 IS 'Messages taken out of the queue without having been handled, until harel_redrive() puts them back.';
@@ -343,9 +350,10 @@ CREATE INDEX executions_by_status ON @extschema@.executions
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
 
--- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution
+-- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id can
+-- be names no execution, and may not fit.
 CREATE INDEX executions_by_parent ON @extschema@.executions
-(parent_id) WHERE parent_id IS NOT NULL;
+(parent_id) WHERE octet_length(parent_id) <= 1000;
 
 -- serves harel_relay(): broadcasts, which stay, are not in its way
 CREATE INDEX outbox_targeted ON @extschema@.outbox
@@ -367,9 +375,14 @@ CREATE INDEX spawns_by_parent ON @extschema@.spawns
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
 (available_at);
 
--- serves harel_claim() and harel_next() from a priority on
+-- serves harel_claim() and harel_next() from a priority on. The sum keeps them from the index above, which has the order
+-- too, but on which they would step over every group of another priority.
 CREATE INDEX transport_groups_by_priority ON @extschema@.transport_groups
-(priority, available_at) WHERE priority > 0;
+(priority, (available_at + 0)) WHERE priority > 0;
+
+-- serves harel_dead_letters(), harel_redrive() and harel_purge(): those of one group
+CREATE INDEX dead_letters_by_group ON @extschema@.dead_letters
+(group_id, dead_at, seq);
 
 -- serves harel_dead_letters() and harel_redrive() over all groups
 CREATE INDEX dead_letters_by_time ON @extschema@.dead_letters
@@ -426,16 +439,33 @@ COMMENT ON FUNCTION @extschema@.harel_is_processed(text, text)
 IS 'Whether the execution has handled the event: true once the commit that named the event is visible.';
 REVOKE ALL ON FUNCTION @extschema@.harel_is_processed(text, text) FROM PUBLIC;
 -- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
--- data is stored like any other; only the fields broken out of it have to be read in another way. The type json checks
--- the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
+-- texts are stored like any other; only the fields broken out of them have to be read in another way. The type json
+-- checks the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
 -- are replaced by U+FFFD in a copy.
-CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
+CREATE FUNCTION @extschema@.harel__decodable(p_data text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 DECLARE
-    v_copy text;
+    -- A pair of backslashes becomes the escape of one, so that the backslash of any other escape stands alone.
+    v_copy text := replace(p_data, '\\', '\u005c');
+BEGIN
+    v_copy := replace(v_copy, '\u0000', '\ufffd');
+    v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
+    v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+    RETURN v_copy::json;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__decodable(text)
+IS 'Internal. A JSON text with U+FFFD for each escape that PostgreSQL has no character for.';
+REVOKE ALL ON FUNCTION @extschema@.harel__decodable(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
     v_json json;
 BEGIN
     BEGIN
@@ -447,19 +477,19 @@ BEGIN
             DETAIL = format('Execution %L: %s.', left(p_id, 100), sqlerrm),
             HINT = 'Pass the whole execution as JSON text. NaN and Infinity are not JSON.';
     END;
-    -- A pair of backslashes becomes the escape of one, so that the backslash of any other escape stands alone.
-    v_copy := replace(p_data, '\\', '\u005c');
-    v_copy := replace(v_copy, '\u0000', '\ufffd');
-    v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
-    v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
     BEGIN
-        v_json := v_copy::json;
+        v_json := @extschema@.harel__decodable(p_data);
         RETURN jsonb_build_object(
             'status', v_json ->> 'status',
             'outcome', v_json ->> 'outcome',
             'active_path', v_json ->> 'active_path',
             'parent_id', v_json ->> 'parent_id',
-            'priority', v_json ->> 'priority'
+            'priority', v_json ->> 'priority',
+            'finished_at', CASE
+                WHEN json_typeof(v_json -> 'finished_at') = 'number'
+                    AND v_json ->> 'finished_at' ~* '^-?[0-9.]{1,40}(e[+-]?[0-9]{1,2})?$'
+                    THEN (v_json ->> 'finished_at')::numeric
+            END
         );
     EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
         -- An escape that the encoding of this database has no character for: the data is JSON all the same.
@@ -480,7 +510,7 @@ BEGIN
     IF jsonb_typeof(p_fields -> 'finished_at') = 'number'
         AND abs((p_fields ->> 'finished_at')::numeric) < 200000000000
     THEN
-        RETURN to_timestamp((p_fields ->> 'finished_at')::double precision);
+        RETURN to_timestamp(round((p_fields ->> 'finished_at')::numeric, 6)::double precision);
     END IF;
     RETURN NULL;
 END
@@ -658,7 +688,7 @@ BEGIN
             MESSAGE = format('the arrays for %s must be parallel', p_list),
             DETAIL = format(
                 '%s: their bounds are %s.',
-                coalesce(format('Execution %L', left(p_id, 40)), 'A batch'),
+                coalesce('Execution ' || quote_literal(left(p_id, 40)), 'A batch'),
                 array_to_string(p_dimensions, ', ', 'empty')
             ),
             HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
@@ -1608,7 +1638,8 @@ BEGIN
     INSERT INTO @extschema@.transport_messages (group_id, seq, event)
     SELECT m.group_id, g.tail - m.total + m.nth, m.event
     FROM given m
-    JOIN groups g ON g.group_id = m.group_id;
+    JOIN groups g ON g.group_id = m.group_id
+    ORDER BY m.group_id, m.nth;
     PERFORM @extschema@.harel__wake();
 END
 $$;
@@ -1630,20 +1661,17 @@ AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
     v_count integer := coalesce(cardinality(p_group_ids), 0);
+    v_priorities integer[] := coalesce(nullif(p_priorities, '{}'), array_fill(0, ARRAY[v_count]));
 BEGIN
     PERFORM @extschema@.harel__check_list(
         NULL, 'the messages', array_dims(p_group_ids), array_dims(p_events),
         coalesce(array_dims(p_priorities), array_dims(p_group_ids))
     );
     FOR i IN 1 .. v_count LOOP
-        PERFORM @extschema@.harel__check_message(
-            p_group_ids[i], p_events[i], CASE WHEN p_priorities IS NULL THEN 0 ELSE p_priorities[i] END
-        );
+        PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
     END LOOP;
     IF v_count > 0 THEN
-        PERFORM @extschema@.harel__enqueue(
-            p_group_ids, p_events, coalesce(p_priorities, array_fill(0, ARRAY[v_count])), v_now
-        );
+        PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
     END IF;
     RETURN v_count;
 END
@@ -1738,11 +1766,24 @@ DECLARE
     v_more record;
 BEGIN
     now := @extschema@.harel__clock(p_now);
+    IF p_max_attempts < 1 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'the greatest number of attempts must be 1 or more',
+            DETAIL = format('It is %s: every message would become a dead letter.', p_max_attempts),
+            HINT = 'Pass NULL for no limit.';
+    END IF;
     IF p_now IS NULL THEN
         SELECT
             f.last_value / 1000000.0,
             t.last_value,
-            v_urgent OR p_urgent > 0 AND EXISTS (SELECT FROM @extschema@.transport_groups g WHERE g.priority > 0)
+            v_urgent OR p_urgent > 0 AND EXISTS (
+                SELECT FROM @extschema@.transport_groups g
+                WHERE g.priority > 0
+                    AND g.priority IN (1, 2, 3, 4)
+                    AND g.available_at + 0 >= (f.last_value / 1000000.0)::double precision
+                    AND g.available_at + 0 <= now
+            )
         INTO v_floor, v_tend_at, v_urgent
         FROM @extschema@.transport_floor f, @extschema@.transport_tend_at t;
         IF now * 1000000 >= v_tend_at THEN
@@ -1767,9 +1808,9 @@ BEGIN
                     FROM @extschema@.transport_groups g
                     WHERE g.priority > 0
                         AND g.priority = v_priority
-                        AND g.available_at >= v_floor
-                        AND g.available_at <= now
-                    ORDER BY g.available_at
+                        AND g.available_at + 0 >= v_floor
+                        AND g.available_at + 0 <= now
+                    ORDER BY g.available_at + 0
                     LIMIT CASE WHEN p_min_priority > 0 THEN p_limit ELSE p_urgent END - cardinality(tids)
                     FOR UPDATE SKIP LOCKED
                 ) c;
@@ -1796,9 +1837,7 @@ BEGIN
             ) c;
         END IF;
         EXIT WHEN v_exhausted = '{}';
-        PERFORM @extschema@.harel__bury(
-            v_exhausted, format('delivered %s times without having been handled', p_max_attempts), false, now
-        );
+        PERFORM @extschema@.harel__bury(v_exhausted, NULL, false, now);
     END LOOP;
 END
 $$;
@@ -2001,13 +2040,11 @@ BEGIN
         RETURN false;
     END IF;
     IF v_attempts >= p_max_attempts THEN
-        PERFORM @extschema@.harel__bury(
-            ARRAY[p_group_id], coalesce(p_reason, format('delivered %s times without having been handled', v_attempts)),
-            false, v_now
-        );
-    ELSIF p_delay = 0 THEN
-        PERFORM @extschema@.harel__wake();
+        PERFORM @extschema@.harel__bury(ARRAY[p_group_id], p_reason, false, v_now);
+    ELSIF p_delay > 0 THEN
+        RETURN true;
     END IF;
+    PERFORM @extschema@.harel__wake();
     RETURN true;
 END
 $$;
@@ -2037,7 +2074,7 @@ DECLARE
 BEGIN
     PERFORM @extschema@.harel__check_list(NULL, 'leases', array_dims(p_group_ids), array_dims(p_tokens));
     PERFORM @extschema@.harel__check_duration('visibility', p_visibility);
-    -- One that is being settled at this moment needs no more time.
+    -- This waits for nobody: where another has locked the group, to publish or to settle, the deadline stays for now.
     RETURN QUERY
     WITH held AS (
         SELECT g.group_id
@@ -2045,12 +2082,19 @@ BEGIN
         JOIN @extschema@.transport_groups g ON g.group_id = l.group_id COLLATE "C" AND g.token = l.token
         WHERE g.available_at > v_now
         FOR UPDATE OF g SKIP LOCKED
+    ), moved AS (
+        UPDATE @extschema@.transport_groups g
+        SET available_at = greatest(g.available_at, v_now + p_visibility)
+        FROM held h
+        WHERE g.group_id = h.group_id
+        RETURNING g.group_id, g.available_at
     )
-    UPDATE @extschema@.transport_groups g
-    SET available_at = greatest(g.available_at, v_now + p_visibility)
-    FROM held h
-    WHERE g.group_id = h.group_id
-    RETURNING g.group_id, g.available_at;
+    SELECT m.group_id, m.available_at FROM moved m
+    UNION ALL
+    SELECT g.group_id, g.available_at
+    FROM unnest(p_group_ids, p_tokens) AS l (group_id, token)
+    JOIN @extschema@.transport_groups g ON g.group_id = l.group_id COLLATE "C" AND g.token = l.token
+    WHERE g.available_at > v_now AND g.group_id NOT IN (SELECT m.group_id FROM moved m);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_extend(text[], uuid[], double precision, double precision)
@@ -2080,7 +2124,8 @@ BEGIN
     )
     INSERT INTO @extschema@.dead_letters (group_id, seq, event, reason, attempts, published_at, delivered_at)
     SELECT
-        d.group_id, d.seq, d.event, p_reason,
+        d.group_id, d.seq, d.event,
+        coalesce(p_reason, format('delivered %s times without having been handled', d.attempts)),
         CASE WHEN d.is_first THEN d.attempts ELSE 0 END,
         d.published_at,
         CASE WHEN d.is_first AND d.attempts > 0 THEN d.claimed_at END
@@ -2095,7 +2140,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__bury(text[], text, boolean, double precision)
 IS
 'Internal. Makes the first message (p_all: every message) of each of these groups, which the caller has locked, a '
-'dead letter; the groups move on.';
+'dead letter, for p_reason (NULL: it was delivered too often); the groups move on.';
 REVOKE ALL ON FUNCTION @extschema@.harel__bury(text[], text, boolean, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_dead_letters(p_group_id text DEFAULT NULL, p_limit integer DEFAULT NULL)
@@ -2149,7 +2194,7 @@ DECLARE
     v_count integer := 0;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
-    -- Latest first, as each goes before the ones put back before it.
+    -- Latest first, as each goes before the ones put back before it. By time, as this gives them new numbers.
     FOR v_letter IN
         SELECT d.group_id, d.id, d.event, d.published_at
         FROM (
@@ -2160,7 +2205,7 @@ BEGIN
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED
         ) d
-        ORDER BY d.group_id, d.seq DESC
+        ORDER BY d.group_id, d.published_at DESC, d.seq DESC
     LOOP
         -- Whoever holds a lease on the group loses it: the message that it is for is no longer the first.
         INSERT INTO @extschema@.transport_groups AS g (group_id, available_at, head, tail, priority)
@@ -2177,7 +2222,7 @@ BEGIN
         RETURNING g.head INTO v_head;
         INSERT INTO @extschema@.transport_messages (group_id, seq, event, published_at)
         VALUES (v_letter.group_id, v_head, v_letter.event, v_letter.published_at);
-        DELETE FROM @extschema@.dead_letters d WHERE d.group_id = v_letter.group_id AND d.id = v_letter.id;
+        DELETE FROM @extschema@.dead_letters d WHERE d.id = v_letter.id;
         v_count := v_count + 1;
     END LOOP;
     IF v_count > 0 THEN
@@ -2199,8 +2244,8 @@ BEGIN
     RETURN p_data::jsonb ->> p_key;
 EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
     BEGIN
-        -- jsonb holds less than JSON allows: see harel__fields().
-        RETURN p_data::json ->> p_key;
+        -- jsonb holds less than JSON allows.
+        RETURN @extschema@.harel__decodable(p_data) ->> p_key;
     EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
         RETURN NULL;
     END;
@@ -2263,7 +2308,7 @@ BEGIN
                 '@extschema@.transport_asleep_until',
                 greatest(
                     (SELECT r.last_value FROM @extschema@.transport_asleep_until r),
-                    ((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000)::bigint
+                    least((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000, 9e18)::bigint
                 )
             );
             CONTINUE;
@@ -2345,10 +2390,11 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
 DECLARE
-    -- One that is asked for, and not yet created, is waited for.
+    -- One that is asked for, and not yet created, is waited for, and one may have been created since it was looked for.
     v_expected text[] := ARRAY(
         SELECT g.id FROM unnest(p_group_ids) AS g (id)
         WHERE EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = g.id)
+            OR EXISTS (SELECT FROM @extschema@.executions e WHERE e.id = g.id)
     );
 BEGIN
     UPDATE @extschema@.transport_groups g
@@ -2385,6 +2431,11 @@ AS $$
 DECLARE
     v_id text := to_json(p_child_id);
 BEGIN
+    IF (octet_length(p_child_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(p_parent_id, 'child id', p_child_id);
+    END IF;
+    -- By itself, too: what is no value may still be a part of an object.
+    PERFORM @extschema@.harel__fields(p_child_id, p_context);
     IF NOT @extschema@.harel__swap(
         p_child_id,
         p_definition_id,
@@ -2466,8 +2517,8 @@ BEGIN
         OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_defns)
         OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_datas)
         OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_olds)
-        OR array_dims(p_group_ids) <> array_dims(p_events)
-        OR array_dims(p_group_ids) <> array_dims(p_traces)
+        OR array_dims(p_group_ids) IS DISTINCT FROM coalesce(array_dims(p_events), array_dims(p_group_ids))
+        OR array_dims(p_group_ids) IS DISTINCT FROM coalesce(array_dims(p_traces), array_dims(p_group_ids))
         OR array_ndims(p_group_ids) <> 1
         OR array_lower(p_group_ids, 1) <> 1
     THEN
@@ -2703,6 +2754,20 @@ IS
 'Broadcasts stay for harel_pending_outbox(). Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__is_json(p_text text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN p_text::json IS NOT NULL;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__is_json(text)
+IS 'Internal. Whether a text is JSON.';
+REVOKE ALL ON FUNCTION @extschema@.harel__is_json(text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_relay_spawns(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -2725,6 +2790,8 @@ BEGIN
         SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority
         FROM @extschema@.spawns s
         JOIN @extschema@.executions e ON e.id = s.parent_id
+        -- One that nothing can be made of must not stop the others.
+        WHERE @extschema@.harel__is_json(s.context)
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
@@ -2750,7 +2817,8 @@ COMMENT ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision)
 IS
 'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
 'of its parent, PENDING and with a Start event in the queue. Where the id is taken, the child is there already. '
-'Returns how many requests were settled. Raises ST006 or ST008, and ST003 for a context that is not JSON.';
+'One whose context is not JSON stays for harel_pending_spawns(). Returns how many requests were settled. Raises ST006 '
+'or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
@@ -2761,6 +2829,7 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
+SET extra_float_digits = 1
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
@@ -2784,6 +2853,7 @@ BEGIN
         RETURN 0;
     END IF;
     v_busy := @extschema@.harel__busy(v_ids);
+    -- The digits of fire_at are pinned above: ids must not depend on the session.
     WITH fired AS (
         DELETE FROM @extschema@.timers t
         WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy)
@@ -2895,12 +2965,16 @@ BEGIN
             END IF;
             v_depth := v_depth - 1;
         ELSIF v_tokens[i] = ':' THEN
-            v_is_value := v_depth = 1 AND v_last = v_key;
+            v_is_value := v_depth = 1 AND (
+                v_last = v_key
+                OR strpos(v_last, '\u') > 0
+                AND @extschema@.harel__member(format('{"key":%s}', v_last), 'key') = p_key
+            );
         END IF;
         v_last := v_tokens[i];
-        EXIT WHEN v_first IS NULL;
+        EXIT WHEN v_first IS NULL OR v_tokens[v_first] = '[';
     END LOOP;
-    IF v_is_value OR NOT v_found OR v_tokens[v_first] NOT LIKE '{%' THEN
+    IF v_is_value OR NOT v_found THEN
         RAISE EXCEPTION USING
             ERRCODE = 'ST003',
             MESSAGE = 'data must be a JSON object with a plain status and version',
@@ -2937,7 +3011,9 @@ BEGIN
         WITH RECURSIVE tree (id) AS (
             SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
             UNION
-            SELECT e.id FROM tree t JOIN @extschema@.executions e ON e.parent_id = t.id
+            SELECT e.id
+            FROM tree t
+            JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
         )
         SELECT t.id FROM tree t
     );

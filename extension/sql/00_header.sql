@@ -14,10 +14,17 @@
 --   trace             what happened, as a ring with durable numbers
 --   processed_events  the events already handled, so that one delivered twice is applied once
 --
--- A crash before the commit leaves none of it and a crash after leaves all of it. What moves rows on (a relay,
--- a sweeper) reads them with the harel_pending_*() and harel_due_*() functions and settles them one by one.
+-- A crash before the commit leaves none of it and a crash after leaves all of it. From there harel_tick() moves it
+-- on into the queue, where events wait: transport_groups has a row for each execution with messages, and its lock
+-- keeps them in order and one at a time. harel_next() leases messages and loads their executions; harel_finish()
+-- commits the steps, publishes what they emit and removes the messages, fenced by the token of the lease. Who has a
+-- queue elsewhere reads the rows with the harel_pending_*() and harel_due_*() functions and settles them himself.
+--
+-- Locks are taken in one order by all who wait for several: executions by id, groups by id, then what hangs on an
+-- execution. Claims, relays and sweepers do not wait: they pass over what another has locked.
 --
 -- Conventions. Arguments are p_*, locals v_*. Names are qualified and the search path is pinned, so that no
 -- object of a caller can stand in for one of ours. A lost race is an answer (false, 0, NULL). An exception means
 -- a mistake of the caller: its SQLSTATE is of class ST, with a DETAIL that names the ids and a HINT.
--- Functions named harel__* are internal. A commit touches rows of its own execution id only.
+-- Functions named harel__* are internal. A commit touches rows of its own execution id only; harel_finish() adds the
+-- messages that it publishes and the children that it creates.

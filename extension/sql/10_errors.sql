@@ -110,7 +110,7 @@ BEGIN
             ERRCODE = 'ST010',
             MESSAGE = 'a priority must be between 0 and 4',
             DETAIL = format('%s: the priority is %s.',
-                coalesce(format('Group %L', left(p_group_id, 40)), 'A claim'), coalesce(p_priority::text, 'NULL')),
+                coalesce('Group ' || quote_literal(left(p_group_id, 40)), 'A claim'), coalesce(p_priority::text, 'NULL')),
             HINT = 'Pass 0 for what is usual and up to 4 for what is more urgent.';
     END IF;
 END

@@ -124,7 +124,7 @@ CREATE TABLE @extschema@.transport_messages (
     group_id text COLLATE "C" NOT NULL,
     seq bigint NOT NULL,
     event text NOT NULL,
-    published_at timestamptz NOT NULL DEFAULT now(),
+    published_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT transport_messages_pkey PRIMARY KEY (group_id, seq)
 )
 WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
@@ -141,7 +141,7 @@ CREATE TABLE @extschema@.dead_letters (
     published_at timestamptz NOT NULL,
     delivered_at timestamptz,
     dead_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT dead_letters_pkey PRIMARY KEY (group_id, id)
+    CONSTRAINT dead_letters_pkey PRIMARY KEY (id)
 );
 COMMENT ON TABLE @extschema@.dead_letters
 IS 'Messages taken out of the queue without having been handled, until harel_redrive() puts them back.';

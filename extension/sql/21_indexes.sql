@@ -17,9 +17,10 @@ CREATE INDEX executions_by_status ON @extschema@.executions
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
 
--- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution
+-- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id can
+-- be names no execution, and may not fit.
 CREATE INDEX executions_by_parent ON @extschema@.executions
-(parent_id) WHERE parent_id IS NOT NULL;
+(parent_id) WHERE octet_length(parent_id) <= 1000;
 
 -- serves harel_relay(): broadcasts, which stay, are not in its way
 CREATE INDEX outbox_targeted ON @extschema@.outbox
@@ -41,9 +42,14 @@ CREATE INDEX spawns_by_parent ON @extschema@.spawns
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
 (available_at);
 
--- serves harel_claim() and harel_next() from a priority on
+-- serves harel_claim() and harel_next() from a priority on. The sum keeps them from the index above, which has the order
+-- too, but on which they would step over every group of another priority.
 CREATE INDEX transport_groups_by_priority ON @extschema@.transport_groups
-(priority, available_at) WHERE priority > 0;
+(priority, (available_at + 0)) WHERE priority > 0;
+
+-- serves harel_dead_letters(), harel_redrive() and harel_purge(): those of one group
+CREATE INDEX dead_letters_by_group ON @extschema@.dead_letters
+(group_id, dead_at, seq);
 
 -- serves harel_dead_letters() and harel_redrive() over all groups
 CREATE INDEX dead_letters_by_time ON @extschema@.dead_letters

@@ -1,14 +1,31 @@
 -- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
--- data is stored like any other; only the fields broken out of it have to be read in another way. The type json checks
--- the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
+-- texts are stored like any other; only the fields broken out of them have to be read in another way. The type json
+-- checks the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
 -- are replaced by U+FFFD in a copy.
-CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
+CREATE FUNCTION @extschema@.harel__decodable(p_data text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 DECLARE
-    v_copy text;
+    -- A pair of backslashes becomes the escape of one, so that the backslash of any other escape stands alone.
+    v_copy text := replace(p_data, '\\', '\u005c');
+BEGIN
+    v_copy := replace(v_copy, '\u0000', '\ufffd');
+    v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
+    v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+    RETURN v_copy::json;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__decodable(text)
+IS 'Internal. A JSON text with U+FFFD for each escape that PostgreSQL has no character for.';
+REVOKE ALL ON FUNCTION @extschema@.harel__decodable(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
     v_json json;
 BEGIN
     BEGIN
@@ -20,19 +37,19 @@ BEGIN
             DETAIL = format('Execution %L: %s.', left(p_id, 100), sqlerrm),
             HINT = 'Pass the whole execution as JSON text. NaN and Infinity are not JSON.';
     END;
-    -- A pair of backslashes becomes the escape of one, so that the backslash of any other escape stands alone.
-    v_copy := replace(p_data, '\\', '\u005c');
-    v_copy := replace(v_copy, '\u0000', '\ufffd');
-    v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
-    v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
     BEGIN
-        v_json := v_copy::json;
+        v_json := @extschema@.harel__decodable(p_data);
         RETURN jsonb_build_object(
             'status', v_json ->> 'status',
             'outcome', v_json ->> 'outcome',
             'active_path', v_json ->> 'active_path',
             'parent_id', v_json ->> 'parent_id',
-            'priority', v_json ->> 'priority'
+            'priority', v_json ->> 'priority',
+            'finished_at', CASE
+                WHEN json_typeof(v_json -> 'finished_at') = 'number'
+                    AND v_json ->> 'finished_at' ~* '^-?[0-9.]{1,40}(e[+-]?[0-9]{1,2})?$'
+                    THEN (v_json ->> 'finished_at')::numeric
+            END
         );
     EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
         -- An escape that the encoding of this database has no character for: the data is JSON all the same.
@@ -53,7 +70,7 @@ BEGIN
     IF jsonb_typeof(p_fields -> 'finished_at') = 'number'
         AND abs((p_fields ->> 'finished_at')::numeric) < 200000000000
     THEN
-        RETURN to_timestamp((p_fields ->> 'finished_at')::double precision);
+        RETURN to_timestamp(round((p_fields ->> 'finished_at')::numeric, 6)::double precision);
     END IF;
     RETURN NULL;
 END

@@ -12,7 +12,7 @@ BEGIN
             MESSAGE = format('the arrays for %s must be parallel', p_list),
             DETAIL = format(
                 '%s: their bounds are %s.',
-                coalesce(format('Execution %L', left(p_id, 40)), 'A batch'),
+                coalesce('Execution ' || quote_literal(left(p_id, 40)), 'A batch'),
                 array_to_string(p_dimensions, ', ', 'empty')
             ),
             HINT = 'Pass one-dimensional arrays of one length, counted from 1.';

@@ -126,7 +126,8 @@ BEGIN
     INSERT INTO @extschema@.transport_messages (group_id, seq, event)
     SELECT m.group_id, g.tail - m.total + m.nth, m.event
     FROM given m
-    JOIN groups g ON g.group_id = m.group_id;
+    JOIN groups g ON g.group_id = m.group_id
+    ORDER BY m.group_id, m.nth;
     PERFORM @extschema@.harel__wake();
 END
 $$;
@@ -148,20 +149,17 @@ AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
     v_count integer := coalesce(cardinality(p_group_ids), 0);
+    v_priorities integer[] := coalesce(nullif(p_priorities, '{}'), array_fill(0, ARRAY[v_count]));
 BEGIN
     PERFORM @extschema@.harel__check_list(
         NULL, 'the messages', array_dims(p_group_ids), array_dims(p_events),
         coalesce(array_dims(p_priorities), array_dims(p_group_ids))
     );
     FOR i IN 1 .. v_count LOOP
-        PERFORM @extschema@.harel__check_message(
-            p_group_ids[i], p_events[i], CASE WHEN p_priorities IS NULL THEN 0 ELSE p_priorities[i] END
-        );
+        PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
     END LOOP;
     IF v_count > 0 THEN
-        PERFORM @extschema@.harel__enqueue(
-            p_group_ids, p_events, coalesce(p_priorities, array_fill(0, ARRAY[v_count])), v_now
-        );
+        PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
     END IF;
     RETURN v_count;
 END

@@ -82,11 +82,24 @@ DECLARE
     v_more record;
 BEGIN
     now := @extschema@.harel__clock(p_now);
+    IF p_max_attempts < 1 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'the greatest number of attempts must be 1 or more',
+            DETAIL = format('It is %s: every message would become a dead letter.', p_max_attempts),
+            HINT = 'Pass NULL for no limit.';
+    END IF;
     IF p_now IS NULL THEN
         SELECT
             f.last_value / 1000000.0,
             t.last_value,
-            v_urgent OR p_urgent > 0 AND EXISTS (SELECT FROM @extschema@.transport_groups g WHERE g.priority > 0)
+            v_urgent OR p_urgent > 0 AND EXISTS (
+                SELECT FROM @extschema@.transport_groups g
+                WHERE g.priority > 0
+                    AND g.priority IN (1, 2, 3, 4)
+                    AND g.available_at + 0 >= (f.last_value / 1000000.0)::double precision
+                    AND g.available_at + 0 <= now
+            )
         INTO v_floor, v_tend_at, v_urgent
         FROM @extschema@.transport_floor f, @extschema@.transport_tend_at t;
         IF now * 1000000 >= v_tend_at THEN
@@ -111,9 +124,9 @@ BEGIN
                     FROM @extschema@.transport_groups g
                     WHERE g.priority > 0
                         AND g.priority = v_priority
-                        AND g.available_at >= v_floor
-                        AND g.available_at <= now
-                    ORDER BY g.available_at
+                        AND g.available_at + 0 >= v_floor
+                        AND g.available_at + 0 <= now
+                    ORDER BY g.available_at + 0
                     LIMIT CASE WHEN p_min_priority > 0 THEN p_limit ELSE p_urgent END - cardinality(tids)
                     FOR UPDATE SKIP LOCKED
                 ) c;
@@ -140,9 +153,7 @@ BEGIN
             ) c;
         END IF;
         EXIT WHEN v_exhausted = '{}';
-        PERFORM @extschema@.harel__bury(
-            v_exhausted, format('delivered %s times without having been handled', p_max_attempts), false, now
-        );
+        PERFORM @extschema@.harel__bury(v_exhausted, NULL, false, now);
     END LOOP;
 END
 $$;
@@ -345,13 +356,11 @@ BEGIN
         RETURN false;
     END IF;
     IF v_attempts >= p_max_attempts THEN
-        PERFORM @extschema@.harel__bury(
-            ARRAY[p_group_id], coalesce(p_reason, format('delivered %s times without having been handled', v_attempts)),
-            false, v_now
-        );
-    ELSIF p_delay = 0 THEN
-        PERFORM @extschema@.harel__wake();
+        PERFORM @extschema@.harel__bury(ARRAY[p_group_id], p_reason, false, v_now);
+    ELSIF p_delay > 0 THEN
+        RETURN true;
     END IF;
+    PERFORM @extschema@.harel__wake();
     RETURN true;
 END
 $$;
@@ -381,7 +390,7 @@ DECLARE
 BEGIN
     PERFORM @extschema@.harel__check_list(NULL, 'leases', array_dims(p_group_ids), array_dims(p_tokens));
     PERFORM @extschema@.harel__check_duration('visibility', p_visibility);
-    -- One that is being settled at this moment needs no more time.
+    -- This waits for nobody: where another has locked the group, to publish or to settle, the deadline stays for now.
     RETURN QUERY
     WITH held AS (
         SELECT g.group_id
@@ -389,12 +398,19 @@ BEGIN
         JOIN @extschema@.transport_groups g ON g.group_id = l.group_id COLLATE "C" AND g.token = l.token
         WHERE g.available_at > v_now
         FOR UPDATE OF g SKIP LOCKED
+    ), moved AS (
+        UPDATE @extschema@.transport_groups g
+        SET available_at = greatest(g.available_at, v_now + p_visibility)
+        FROM held h
+        WHERE g.group_id = h.group_id
+        RETURNING g.group_id, g.available_at
     )
-    UPDATE @extschema@.transport_groups g
-    SET available_at = greatest(g.available_at, v_now + p_visibility)
-    FROM held h
-    WHERE g.group_id = h.group_id
-    RETURNING g.group_id, g.available_at;
+    SELECT m.group_id, m.available_at FROM moved m
+    UNION ALL
+    SELECT g.group_id, g.available_at
+    FROM unnest(p_group_ids, p_tokens) AS l (group_id, token)
+    JOIN @extschema@.transport_groups g ON g.group_id = l.group_id COLLATE "C" AND g.token = l.token
+    WHERE g.available_at > v_now AND g.group_id NOT IN (SELECT m.group_id FROM moved m);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_extend(text[], uuid[], double precision, double precision)

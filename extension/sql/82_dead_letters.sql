@@ -20,7 +20,8 @@ BEGIN
     )
     INSERT INTO @extschema@.dead_letters (group_id, seq, event, reason, attempts, published_at, delivered_at)
     SELECT
-        d.group_id, d.seq, d.event, p_reason,
+        d.group_id, d.seq, d.event,
+        coalesce(p_reason, format('delivered %s times without having been handled', d.attempts)),
         CASE WHEN d.is_first THEN d.attempts ELSE 0 END,
         d.published_at,
         CASE WHEN d.is_first AND d.attempts > 0 THEN d.claimed_at END
@@ -35,7 +36,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__bury(text[], text, boolean, double precision)
 IS
 'Internal. Makes the first message (p_all: every message) of each of these groups, which the caller has locked, a '
-'dead letter; the groups move on.';
+'dead letter, for p_reason (NULL: it was delivered too often); the groups move on.';
 REVOKE ALL ON FUNCTION @extschema@.harel__bury(text[], text, boolean, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_dead_letters(p_group_id text DEFAULT NULL, p_limit integer DEFAULT NULL)
@@ -89,7 +90,7 @@ DECLARE
     v_count integer := 0;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
-    -- Latest first, as each goes before the ones put back before it.
+    -- Latest first, as each goes before the ones put back before it. By time, as this gives them new numbers.
     FOR v_letter IN
         SELECT d.group_id, d.id, d.event, d.published_at
         FROM (
@@ -100,7 +101,7 @@ BEGIN
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED
         ) d
-        ORDER BY d.group_id, d.seq DESC
+        ORDER BY d.group_id, d.published_at DESC, d.seq DESC
     LOOP
         -- Whoever holds a lease on the group loses it: the message that it is for is no longer the first.
         INSERT INTO @extschema@.transport_groups AS g (group_id, available_at, head, tail, priority)
@@ -117,7 +118,7 @@ BEGIN
         RETURNING g.head INTO v_head;
         INSERT INTO @extschema@.transport_messages (group_id, seq, event, published_at)
         VALUES (v_letter.group_id, v_head, v_letter.event, v_letter.published_at);
-        DELETE FROM @extschema@.dead_letters d WHERE d.group_id = v_letter.group_id AND d.id = v_letter.id;
+        DELETE FROM @extschema@.dead_letters d WHERE d.id = v_letter.id;
         v_count := v_count + 1;
     END LOOP;
     IF v_count > 0 THEN

@@ -6,8 +6,8 @@ BEGIN
     RETURN p_data::jsonb ->> p_key;
 EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
     BEGIN
-        -- jsonb holds less than JSON allows: see harel__fields().
-        RETURN p_data::json ->> p_key;
+        -- jsonb holds less than JSON allows.
+        RETURN @extschema@.harel__decodable(p_data) ->> p_key;
     EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
         RETURN NULL;
     END;
@@ -70,7 +70,7 @@ BEGIN
                 '@extschema@.transport_asleep_until',
                 greatest(
                     (SELECT r.last_value FROM @extschema@.transport_asleep_until r),
-                    ((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000)::bigint
+                    least((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000, 9e18)::bigint
                 )
             );
             CONTINUE;
@@ -152,10 +152,11 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
 DECLARE
-    -- One that is asked for, and not yet created, is waited for.
+    -- One that is asked for, and not yet created, is waited for, and one may have been created since it was looked for.
     v_expected text[] := ARRAY(
         SELECT g.id FROM unnest(p_group_ids) AS g (id)
         WHERE EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = g.id)
+            OR EXISTS (SELECT FROM @extschema@.executions e WHERE e.id = g.id)
     );
 BEGIN
     UPDATE @extschema@.transport_groups g
@@ -192,6 +193,11 @@ AS $$
 DECLARE
     v_id text := to_json(p_child_id);
 BEGIN
+    IF (octet_length(p_child_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(p_parent_id, 'child id', p_child_id);
+    END IF;
+    -- By itself, too: what is no value may still be a part of an object.
+    PERFORM @extschema@.harel__fields(p_child_id, p_context);
     IF NOT @extschema@.harel__swap(
         p_child_id,
         p_definition_id,
@@ -273,8 +279,8 @@ BEGIN
         OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_defns)
         OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_datas)
         OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_olds)
-        OR array_dims(p_group_ids) <> array_dims(p_events)
-        OR array_dims(p_group_ids) <> array_dims(p_traces)
+        OR array_dims(p_group_ids) IS DISTINCT FROM coalesce(array_dims(p_events), array_dims(p_group_ids))
+        OR array_dims(p_group_ids) IS DISTINCT FROM coalesce(array_dims(p_traces), array_dims(p_group_ids))
         OR array_ndims(p_group_ids) <> 1
         OR array_lower(p_group_ids, 1) <> 1
     THEN

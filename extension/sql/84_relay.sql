@@ -81,6 +81,20 @@ IS
 'Broadcasts stay for harel_pending_outbox(). Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__is_json(p_text text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN p_text::json IS NOT NULL;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__is_json(text)
+IS 'Internal. Whether a text is JSON.';
+REVOKE ALL ON FUNCTION @extschema@.harel__is_json(text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_relay_spawns(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -103,6 +117,8 @@ BEGIN
         SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority
         FROM @extschema@.spawns s
         JOIN @extschema@.executions e ON e.id = s.parent_id
+        -- One that nothing can be made of must not stop the others.
+        WHERE @extschema@.harel__is_json(s.context)
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
@@ -128,7 +144,8 @@ COMMENT ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision)
 IS
 'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
 'of its parent, PENDING and with a Start event in the queue. Where the id is taken, the child is there already. '
-'Returns how many requests were settled. Raises ST006 or ST008, and ST003 for a context that is not JSON.';
+'One whose context is not JSON stays for harel_pending_spawns(). Returns how many requests were settled. Raises ST006 '
+'or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
@@ -139,6 +156,7 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
+SET extra_float_digits = 1
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
@@ -162,6 +180,7 @@ BEGIN
         RETURN 0;
     END IF;
     v_busy := @extschema@.harel__busy(v_ids);
+    -- The digits of fire_at are pinned above: ids must not depend on the session.
     WITH fired AS (
         DELETE FROM @extschema@.timers t
         WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy)

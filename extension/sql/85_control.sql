@@ -38,12 +38,16 @@ BEGIN
             END IF;
             v_depth := v_depth - 1;
         ELSIF v_tokens[i] = ':' THEN
-            v_is_value := v_depth = 1 AND v_last = v_key;
+            v_is_value := v_depth = 1 AND (
+                v_last = v_key
+                OR strpos(v_last, '\u') > 0
+                AND @extschema@.harel__member(format('{"key":%s}', v_last), 'key') = p_key
+            );
         END IF;
         v_last := v_tokens[i];
-        EXIT WHEN v_first IS NULL;
+        EXIT WHEN v_first IS NULL OR v_tokens[v_first] = '[';
     END LOOP;
-    IF v_is_value OR NOT v_found OR v_tokens[v_first] NOT LIKE '{%' THEN
+    IF v_is_value OR NOT v_found THEN
         RAISE EXCEPTION USING
             ERRCODE = 'ST003',
             MESSAGE = 'data must be a JSON object with a plain status and version',
@@ -80,7 +84,9 @@ BEGIN
         WITH RECURSIVE tree (id) AS (
             SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
             UNION
-            SELECT e.id FROM tree t JOIN @extschema@.executions e ON e.parent_id = t.id
+            SELECT e.id
+            FROM tree t
+            JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
         )
         SELECT t.id FROM tree t
     );

@@ -1,15 +1,15 @@
-"""Both stores under one face, so that each scenario is written once and runs on both."""
+"""Both clients under one face, so that each scenario is written once and runs on both."""
 
 import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 import pytest
 
-from harel import AsyncPostgresStore, PostgresStore
+from harel import AsyncPostgresStore, AsyncPostgresTransport, PostgresStore, PostgresTransport
 
 
 class Blocking:
@@ -29,7 +29,7 @@ class Blocking:
 
 
 class Twin:
-    """Makes stores, and connections to inject into them, of one of the two kinds; all are closed in the end."""
+    """Makes clients, and connections to inject into them, of one of the two kinds; all are closed in the end."""
 
     def __init__(self, kind: str, runner: asyncio.Runner, closing: ExitStack) -> None:
         self.kind = kind
@@ -38,20 +38,36 @@ class Twin:
 
     def store(self, where: Any, **options: Any) -> Any:
         """A store over a DSN, with connections of its own, or over a connection."""
-        store: Any
+        return self._client(PostgresStore if self.kind == "sync" else AsyncPostgresStore, where, options)
+
+    def transport(self, where: Any, **options: Any) -> Any:
+        """A transport over a DSN, with connections of its own, or over a connection."""
+        return self._client(PostgresTransport if self.kind == "sync" else AsyncPostgresTransport, where, options)
+
+    def _client(self, client_type: Any, where: Any, options: dict[str, Any]) -> Any:
+        client: Any
         if self.kind == "sync":
-            store = (
-                PostgresStore.from_dsn(where, **options) if isinstance(where, str) else PostgresStore(where, **options)
-            )
+            client = client_type.from_dsn(where, **options) if isinstance(where, str) else client_type(where, **options)
         elif isinstance(where, str):
-            store = Blocking(self._runner.run(AsyncPostgresStore.from_dsn(where, **options)), self._runner)
+            client = Blocking(self._runner.run(client_type.from_dsn(where, **options)), self._runner)
         else:
-            store = Blocking(AsyncPostgresStore(where._target, **options), self._runner)
-        self._closing.callback(store.close)
-        return store
+            client = Blocking(client_type(where._target, **options), self._runner)
+        self._closing.callback(client.close)
+        return client
+
+    def handler(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function as a handler that is called by a client: a coroutine function for the asynchronous one."""
+        if self.kind == "sync":
+            return function
+
+        async def handle(*args: Any) -> Any:
+            # In a thread, as it may call a client that blocks.
+            return await asyncio.to_thread(function, *args)
+
+        return handle
 
     def connect(self, dsn: str, **options: Any) -> Any:
-        """A connection to inject into a store."""
+        """A connection to inject into a client."""
         connection: Any
         if self.kind == "sync":
             connection = psycopg.connect(dsn, **options)
@@ -71,3 +87,9 @@ def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
 def store(twin: Twin, store_dsn: str) -> Any:
     """A store over connections of its own, in a fresh database."""
     return twin.store(store_dsn)
+
+
+@pytest.fixture
+def transport(twin: Twin, store_dsn: str) -> Any:
+    """A transport over connections of its own, in the same database."""
+    return twin.transport(store_dsn)

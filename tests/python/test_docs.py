@@ -1,11 +1,15 @@
 """What the README and the documentation tell people to run."""
 
+import asyncio
 import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from harel import Event, Execution
+from harel.worker import Worker
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,18 +24,19 @@ def test_the_sql_of_the_readme_runs(dsn: str) -> None:
     with psycopg.connect(dsn) as session:
         for block in blocks("README.md", "sql"):
             session.execute(block)
+        assert session.execute("SELECT group_id FROM transport_groups").fetchall() == [("lamp-1",)]
         (trace,) = session.execute("SELECT entry FROM trace").fetchall()
         assert trace == ('{"from": "/paying", "to": "/shipping"}',)
         assert session.execute("SELECT harel_ack_outbox(seq) FROM harel_pending_outbox(100)").fetchall() == [(1,), (1,)]
 
 
 def test_the_python_of_the_readme_runs(dsn: str) -> None:
-    for block in blocks("README.md", "python"):
-        code = block.replace("postgresql://localhost/app", dsn)
-        assert code != block
-        names: dict[str, Any] = {}
-        exec(compile(code, "README.md", "exec"), names)
-        names["store"].close()
+    client, machine = (block.replace("postgresql://localhost/app", dsn) for block in blocks("README.md", "python"))
+    names: dict[str, Any] = {}
+    exec(compile(client, "README.md", "exec"), names)
+    names["store"].close()
+    exec(compile(machine, "README.md", "exec"), names)
+    assert names["lamp"](Execution(definition_id="lamp"), Event(kind="Press")).trace == {"to": "/on"}
     with psycopg.connect(dsn) as session:
         assert session.execute("SELECT id, version, active_path FROM executions").fetchall() == [
             ("order-2", 2, "/shipping")
@@ -58,3 +63,34 @@ def test_the_script_without_python(dsn: str) -> None:
         session.execute(script)
         assert session.execute("SELECT harel.harel_commit_cas('x', 'd', '{}', 0)").fetchone() == (True,)
         assert session.execute("SELECT count(*) FROM pg_extension WHERE extname = 'harel'").fetchone() == (0,)
+
+
+def test_the_pages_on_workers_run(dsn: str) -> None:
+    page = "docs/how-to/worker.md"
+    names: dict[str, Any] = {}
+    machines, start, deliver = (block.replace("postgresql://localhost/app", dsn) for block in blocks(page, "python"))
+    exec(compile(machines, page, "exec"), names)
+    exec(compile(start, page, "exec"), names)
+    store = names["store"]
+
+    async def work() -> None:
+        worker = Worker(dsn, names["machines"])
+        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+            tasks.create_task(worker.run())
+            while worker.tally["finished"] < 3:
+                await asyncio.sleep(0.01)
+            worker.stop()
+
+    asyncio.run(work())
+    assert store.load("order-1").active_path == "/shipping"
+    assert store.load("warehouse").context == {"shipped": 1}
+    assert store.due_timers(2**40) == []
+    store.commit(store.load("order-1"), [(None, Event(kind="Shipped"))])
+    with psycopg.connect(dsn) as session:
+        for block in blocks(page, "sql"):
+            session.execute(block)
+        session.rollback()
+    exec(compile(deliver, page, "exec"), names)
+    assert store.pending_outbox() == []
+    store.close()
+    names["queue"].close()

@@ -4,9 +4,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from wire import KINDS, Proxy, opened
+from wire import KINDS, Proxy, opened, opened_transport
 
-from harel import Event, Execution, ExecutionStore, StoreConflict, TimerOp
+from harel import (
+    Completion,
+    Event,
+    Execution,
+    ExecutionStore,
+    InvalidArgument,
+    Lease,
+    PostgresTransport,
+    StoreConflict,
+    TimerOp,
+)
 
 # psycopg prepares a statement, at the price of a round trip, when it has executed it five times.
 TIMES_BEFORE_PREPARED = 6
@@ -45,6 +55,56 @@ USES: dict[str, Use] = {
     "delete_timer": lambda store, exe: store.delete_timer(exe.id, "waiting", 10.0),
     "append_trace": lambda store, exe: store.append_trace(exe.id, {"event": "Seen"}),
     "read_trace": lambda store, exe: store.read_trace(exe.id),
+    "purge": lambda store, exe: store.purge("nothing", 1),
+    "ids_with_prefix": lambda store, exe: store.ids_with_prefix(exe.id),
+    "suspend": lambda store, exe: store.suspend(exe.id),
+    "resume": lambda store, exe: store.resume(exe.id),
+    "cancel": lambda store, exe: store.cancel("nothing"),
+    "suspend_all": lambda store, exe: store.suspend_all(definition_id="orders", dry_run=True),
+    "resume_all": lambda store, exe: store.resume_all(status="SUSPENDED"),
+    "cancel_all": lambda store, exe: store.cancel_all(definition_id="nothing"),
+}
+
+LEASE = Lease("orders", 1, Event(kind="Go"), "5f0c5c1e-9d2f-4c36-8a35-0c8e1d7a2b11", 0.0, 1)
+
+
+def finish(transport: PostgresTransport, exe: Execution) -> Any:
+    transport.publish(exe.id, Event(kind="Go"))
+    (delivery,) = transport.next("w", 30.0)
+    return transport.finish(
+        [
+            Completion(
+                delivery.lease,
+                delivery.execution,
+                [(None, Event(kind="Told")), ("other", Event(kind="Asked"))],
+                [TimerOp("schedule", "waiting", 10.0)],
+                [(f"child of {delivery.lease.seq}", "region", {"n": 1})],
+                {"event": "Told"},
+            )
+        ]
+    )
+
+
+# Each with the round trips that it takes.
+TRANSPORT_USES: dict[str, tuple[int, Callable[[PostgresTransport, Execution], Any]]] = {
+    "publish": (1, lambda transport, exe: transport.publish(exe.id, Event(kind="Go"))),
+    "publish_many": (1, lambda transport, exe: transport.publish_many([(str(n), Event(kind="Go")) for n in range(9)])),
+    "send": (1, lambda transport, exe: transport.send(exe.id, Event(kind="Go"))),
+    "claim": (1, lambda transport, exe: transport.claim("w", 30.0)),
+    "claim_many": (1, lambda transport, exe: transport.claim_many("w", 30.0, 10)),
+    "ack": (1, lambda transport, exe: transport.ack(LEASE)),
+    "nack": (1, lambda transport, exe: transport.nack(LEASE, 1.0, "why")),
+    "extend": (1, lambda transport, exe: transport.extend([LEASE, LEASE], 30.0)),
+    "next": (1, lambda transport, exe: transport.next("w", 30.0, 10)),
+    "next before a sleep": (1, lambda transport, exe: transport.next("w", 30.0, sleep=1.0)),
+    "publish, next and finish with everything": (3, finish),
+    "relay": (1, lambda transport, exe: transport.relay()),
+    "relay_spawns": (1, lambda transport, exe: transport.relay_spawns()),
+    "fire_timers": (1, lambda transport, exe: transport.fire_timers()),
+    "tick": (1, lambda transport, exe: transport.tick()),
+    "dead_letters": (1, lambda transport, exe: transport.dead_letters()),
+    "redrive": (1, lambda transport, exe: transport.redrive()),
+    "channel": (1, lambda transport, exe: transport.channel()),
 }
 
 
@@ -69,6 +129,26 @@ def test_a_call_is_one_round_trip_and_one_statement(proxy: Proxy, kind: str, use
         assert proxy.round_trips == 1
         assert [kind for kind, _ in proxy.messages].count("E") == 1
         # The statement was prepared, so that no SQL is sent at all, neither BEGIN nor COMMIT.
+        assert proxy.statements == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("round_trips", "use"), TRANSPORT_USES.values(), ids=TRANSPORT_USES)
+def test_a_call_of_a_transport_is_one_round_trip_and_one_statement(
+    proxy: Proxy, kind: str, round_trips: int, use: Callable[[PostgresTransport, Execution], Any]
+) -> None:
+    exe = Execution(definition_id="orders")
+    with opened(kind, proxy.dsn) as store:
+        store.save(exe)
+    with opened_transport(kind, proxy.dsn, **ONE_CONNECTION[kind]) as transport:
+        for _ in range(TIMES_BEFORE_PREPARED):
+            use(transport, exe)
+
+        proxy.messages.clear()
+        use(transport, exe)
+
+        assert proxy.round_trips == round_trips
+        assert [kind for kind, _ in proxy.messages].count("E") == round_trips
         assert proxy.statements == []
 
 
@@ -127,4 +207,13 @@ def test_a_call_refused_by_the_client_sends_nothing(proxy: Proxy, kind: str) -> 
         proxy.messages.clear()
         with pytest.raises(ValueError, match="must be JSON"):
             store.save(exe)
+        assert proxy.messages == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_transport_refuses_the_execution_of_another_without_asking(proxy: Proxy, kind: str) -> None:
+    with opened_transport(kind, proxy.dsn, **ONE_CONNECTION[kind]) as transport:
+        proxy.messages.clear()
+        with pytest.raises(InvalidArgument, match="ST001"):
+            transport.finish([Completion(LEASE, Execution(id="another", definition_id="orders"))])
         assert proxy.messages == []

@@ -15,7 +15,13 @@ from typing import Any, Protocol, cast
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from harel import AsyncPostgresStore, ExecutionStore, PostgresStore
+from harel import (
+    AsyncPostgresStore,
+    AsyncPostgresTransport,
+    ExecutionStore,
+    PostgresStore,
+    PostgresTransport,
+)
 
 KINDS = ("sync", "async")
 
@@ -24,33 +30,46 @@ DEADLINE = 30.0
 
 
 class Called:
-    """An asynchronous store, called from any thread as if it were the synchronous one."""
+    """An asynchronous client, called from any thread as if it were the synchronous one."""
 
-    def __init__(self, store: AsyncPostgresStore, loop: asyncio.AbstractEventLoop) -> None:
-        self._store = store
+    def __init__(self, client: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._client = client
         self._loop = loop
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._store, name)
+        method = getattr(self._client, name)
         return lambda *args, **kwargs: asyncio.run_coroutine_threadsafe(method(*args, **kwargs), self._loop).result()
 
 
 @contextmanager
 def opened(kind: str, dsn: str, **options: Any) -> Iterator[ExecutionStore]:
     """A store of one of the KINDS with connections of its own; `options` are those of from_dsn()."""
+    with _client(kind, dsn, PostgresStore, AsyncPostgresStore, options) as store:
+        yield store
+
+
+@contextmanager
+def opened_transport(kind: str, dsn: str, **options: Any) -> Iterator[PostgresTransport]:
+    """A transport of one of the KINDS with connections of its own; `options` are those of from_dsn()."""
+    with _client(kind, dsn, PostgresTransport, AsyncPostgresTransport, options) as transport:
+        yield transport
+
+
+@contextmanager
+def _client(kind: str, dsn: str, sync: Any, asynchronous: Any, options: dict[str, Any]) -> Iterator[Any]:
     if kind == "sync":
-        store = PostgresStore.from_dsn(dsn, **options)
+        client = sync.from_dsn(dsn, **options)
         try:
-            yield store
+            yield client
         finally:
-            store.close()
+            client.close()
         return
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever)
     thread.start()
     try:
-        opening = asyncio.run_coroutine_threadsafe(AsyncPostgresStore.from_dsn(dsn, **options), loop)
-        called = cast(ExecutionStore, Called(opening.result(), loop))
+        opening = asyncio.run_coroutine_threadsafe(asynchronous.from_dsn(dsn, **options), loop)
+        called = Called(opening.result(), loop)
         try:
             yield called
         finally:
