@@ -15,12 +15,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, wait_random_exponential
 
 from .engine.aio_store import AsyncPostgresStore
@@ -59,7 +60,7 @@ class Worker:
         `retry` tries again with growing delays, until the message, delivered `max_attempts` times, is a dead letter.
     poll: seconds between looks at the queue, and at timers and outbox, while there is nothing to do. A message wakes
         the worker before that, where the server can be listened to.
-    listen: whether to try that; not behind a pooler that gives each transaction another connection.
+    listen: whether to listen; False behind a pooler that gives each transaction another connection.
 
     `tally` counts what it has done: `finished`, `repeated` (events handled before), `conflicts`, `expired` (leases
     lost), `failed` and `retried` (steps that raised).
@@ -128,16 +129,25 @@ class Worker:
                 this.cancel()
             self.stop()
 
-        self._transport = await AsyncPostgresTransport.from_dsn(
-            self._dsn, pool_size=4, max_attempts=self._max_attempts, **self._options
-        )
-        self._store = AsyncPostgresStore(self._transport._connection, **self._options)
-        still = threading.Event()
-        heart = threading.Thread(target=self._heartbeat, args=(still,), name="harel-heartbeat", daemon=True)
-        heart.start()
-        try:
+        async with AsyncExitStack() as closing:
+            options = {**self._options, "max_attempts": self._max_attempts}
+            self._transport = await AsyncPostgresTransport.from_dsn(self._dsn, pool_size=2, **options)
+            closing.push_async_callback(self._transport.close)
+            self._claims = await AsyncPostgresTransport.from_dsn(self._without_flush(), pool_size=4, **options)
+            closing.push_async_callback(self._claims.close)
+            self._store = AsyncPostgresStore(self._transport._connection, **self._options)
+            still = threading.Event()
+            heart = threading.Thread(target=self._heartbeat, args=(still,), name="harel-heartbeat", daemon=True)
+            heart.start()
+            closing.push_async_callback(asyncio.to_thread, heart.join)
+            closing.callback(still.set)
             for number in signals:
                 loop.add_signal_handler(number, interrupted)
+                closing.callback(loop.remove_signal_handler, number)
+            await self._work()
+
+    async def _work(self) -> None:
+        try:
             async with asyncio.TaskGroup() as self._tasks:
                 others = [self._tasks.create_task(work()) for work in (self._settle, self._tick, self._hear)]
                 await self._fetch()
@@ -149,12 +159,17 @@ class Worker:
         except BaseExceptionGroup as group:
             # The others were cancelled for the first.
             raise group.exceptions[0] from None
-        finally:
-            for number in signals:
-                loop.remove_signal_handler(number)
-            still.set()
-            await asyncio.to_thread(heart.join)
-            await self._transport.close()
+
+    def _without_flush(self) -> str:
+        """The DSN for calls whose commits need not reach the disk at once: claims, ticks and what is given back.
+
+        A crash of the server that undoes one leaves the queue as it was before it. What a step commits is flushed, and
+        everything before it. A pooler might not take the setting.
+        """
+        if not self._listen:
+            return self._dsn
+        options = conninfo_to_dict(self._dsn).get("options") or os.environ.get("PGOPTIONS", "")
+        return make_conninfo(self._dsn, options=f"{options} -c synchronous_commit=off".strip())
 
     async def _fetch(self) -> None:
         """Claims messages until the worker is stopped."""
@@ -172,7 +187,7 @@ class Worker:
             self._awake.clear()
             try:
                 deliveries = await self._retried(
-                    self._transport.next,
+                    self._claims.next,
                     self.worker_id,
                     self._visibility,
                     min(room, self._batch),
@@ -316,7 +331,7 @@ class Worker:
 
     async def _give_back(self, lease: Lease, delay: float = 0.0, reason: str | None = None) -> None:
         try:
-            await self._retried(self._transport.nack, lease, delay, reason)
+            await self._retried(self._claims.nack, lease, delay, reason)
         except psycopg.Error as error:
             log.warning("execution %s could not be given back: %s", lease.group_id, error)
         self._release(lease)
@@ -324,7 +339,7 @@ class Worker:
     async def _tick(self) -> None:
         """Relays and fires timers, also under full load."""
         while True:
-            tick = await self._retried(self._transport.tick)
+            tick = await self._retried(self._claims.tick)
             if tick.spawned or tick.relayed or tick.fired:
                 self._awake.set()
             pause = self._poll
@@ -336,7 +351,7 @@ class Worker:
         """Wakes the worker when a message comes."""
         if not self._listen:
             return
-        channel = await self._retried(self._transport.channel)
+        channel = await self._retried(self._claims.channel)
         while True:
             with suppress(psycopg.OperationalError):
                 connection = await psycopg.AsyncConnection.connect(
