@@ -39,8 +39,10 @@ log = logging.getLogger(__name__)
 
 FINAL = (Status.DONE, Status.CANCELLED, Status.FAILED)
 
-# Seconds: the shortest pause of an idle worker, and how long a fuller batch is waited for.
+# Seconds: the shortest pause of an idle worker, the one between ticks that find work, and how long a fuller batch is
+# waited for.
 _SHORTEST_PAUSE = 0.002
+_BETWEEN_TICKS = 0.02
 _FILLING = 0.005
 
 
@@ -340,11 +342,12 @@ class Worker:
         """Relays and fires timers, also under full load."""
         while True:
             tick = await self._retried(self._claims.tick)
+            pause = self._poll
             if tick.spawned or tick.relayed or tick.fired:
                 self._awake.set()
-            pause = self._poll
-            if tick.next_at is not None:
-                pause = min(pause, max(tick.next_at - time.time(), 0.02))
+                pause = min(pause, _BETWEEN_TICKS)
+            elif tick.next_at is not None and tick.next_at > time.time():
+                pause = min(pause, tick.next_at - time.time() + _SHORTEST_PAUSE)
             await asyncio.sleep(pause)
 
     async def _hear(self) -> None:
