@@ -51,9 +51,9 @@ BEGIN
     RAISE EXCEPTION USING
         ERRCODE = 'ST001',
         MESSAGE = format('the %s must be a text of 1 to 1000 bytes', p_what),
-        DETAIL = format('Execution %L: the %s ', left(p_id, 40), p_what) || CASE
-            WHEN p_key IS NULL THEN 'is NULL.'
-            ELSE format('has %s bytes and begins with %L.', octet_length(p_key), left(p_key, 40))
+        DETAIL = coalesce('Execution ' || quote_literal(left(p_id, 40)) || ': the ', 'The ') || p_what || CASE
+            WHEN p_key IS NULL THEN ' is NULL.'
+            ELSE format(' has %s bytes and begins with %L.', octet_length(p_key), left(p_key, 40))
         END,
         HINT = 'Pass the same non-empty text each time; a longer key can be replaced by a hash of it.';
 END
@@ -346,12 +346,12 @@ CREATE INDEX executions_by_definition ON @extschema@.executions
 CREATE INDEX executions_by_status ON @extschema@.executions
 (status, (parent_id IS NULL), id);
 
--- serves harel_due_timers(): earliest due first, ties in the order of their keys
+-- serves harel_due_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
 
--- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id can
--- be names no execution, and may not fit.
+-- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id
+-- can be names no execution, and may not fit.
 CREATE INDEX executions_by_parent ON @extschema@.executions
 (parent_id) WHERE octet_length(parent_id) <= 1000;
 
@@ -371,12 +371,12 @@ CREATE INDEX spawns_by_child ON @extschema@.spawns
 CREATE INDEX spawns_by_parent ON @extschema@.spawns
 (parent_id);
 
--- serves harel_claim() and harel_next(): longest available first
+-- serves harel_claim(), harel_next() and harel_tick(): longest available first
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
 (available_at);
 
--- serves harel_claim() and harel_next() from a priority on. The sum keeps them from the index above, which has the order
--- too, but on which they would step over every group of another priority.
+-- serves harel_claim() and harel_next() from a priority on. The sum keeps them from the index above, which has the
+-- order too, but on which they would step over every group of another priority.
 CREATE INDEX transport_groups_by_priority ON @extschema@.transport_groups
 (priority, (available_at + 0)) WHERE priority > 0;
 
@@ -1604,6 +1604,23 @@ IS
 'since the epoch, for simulations; NULL is the clock of the database. Raises ST001, ST003, ST006 or ST010.';
 REVOKE ALL ON FUNCTION @extschema@.harel_publish(text, text, integer, double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__lock_groups(p_group_ids text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+BEGIN
+    PERFORM FROM @extschema@.transport_groups g
+    WHERE g.group_id = ANY (p_group_ids)
+    ORDER BY g.group_id
+    FOR UPDATE;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_groups(text[])
+IS 'Internal. Locks those of the groups that exist, in the order of their ids.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_groups(text[]) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__enqueue(
     p_group_ids text[], p_events text[], p_priorities integer[], p_now double precision
 ) RETURNS void
@@ -1671,6 +1688,8 @@ BEGIN
         PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
     END LOOP;
     IF v_count > 0 THEN
+        -- The groups that exist before those that are made here, as in harel_finish().
+        PERFORM @extschema@.harel__lock_groups(p_group_ids);
         PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
     END IF;
     RETURN v_count;
@@ -2194,6 +2213,12 @@ DECLARE
     v_count integer := 0;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF p_group_id IS NULL AND p_id IS NULL THEN
+        -- The groups that exist before those that are made here, as in harel_finish().
+        PERFORM @extschema@.harel__lock_groups(ARRAY(
+            SELECT l.group_id FROM @extschema@.dead_letters l ORDER BY l.dead_at, l.seq LIMIT p_limit
+        ));
+    END IF;
     -- Latest first, as each goes before the ones put back before it. By time, as this gives them new numbers.
     FOR v_letter IN
         SELECT d.group_id, d.id, d.event, d.published_at
@@ -2340,7 +2365,7 @@ BEGIN
                 v_unknown := v_unknown || v_row.group_id;
             ELSIF v_row.status = 'SUSPENDED' THEN
                 v_suspended := v_suspended || v_row.group_id;
-            ELSIF v_row.status IN ('DONE', 'CANCELLED', 'FAILED') AND NOT v_row.already_processed THEN
+            ELSIF v_row.status IN ('CANCELLED', 'FAILED') AND NOT v_row.already_processed THEN
                 PERFORM @extschema@.harel__bury(
                     ARRAY[v_row.group_id], format('the execution is %s', v_row.status), true, v_locked.now
                 );
@@ -2375,7 +2400,7 @@ COMMENT ON FUNCTION @extschema@.harel_next(
 ) IS
 'harel_claim() and harel_load_for_event() in one: leases up to p_limit messages, up to half of them by priority and '
 'the others by age, and returns each with its execution and whether this has handled the event already. Messages for '
-'an execution that does not exist, or is DONE, CANCELLED or FAILED, become dead letters; those of one that is '
+'an execution that does not exist, or is CANCELLED or FAILED, become dead letters; those of one that is '
 'SUSPENDED stay until harel_resume(). Where there is nothing to do, p_sleep announces that the worker is going to '
 'sleep for so many seconds: a message then sends a notification on harel_channel(). Raises ST001, ST006, ST008, ST010 '
 'or ST011.';
@@ -2698,6 +2723,44 @@ COMMENT ON FUNCTION @extschema@.harel__busy(text[])
 IS 'Internal. Locks those of the groups that nobody has locked, and returns the others.';
 REVOKE ALL ON FUNCTION @extschema@.harel__busy(text[]) FROM PUBLIC;
 
+-- A group that another transaction is making cannot be seen, and whoever publishes to it waits for that transaction.
+CREATE FUNCTION @extschema@.harel__enqueue_free(
+    p_group_ids text[], p_events text[], p_now double precision
+) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10ms'
+AS $$
+DECLARE
+    v_group record;
+    v_busy text[] := '{}';
+BEGIN
+    BEGIN
+        PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, NULL, p_now);
+        RETURN v_busy;
+    EXCEPTION WHEN lock_not_available THEN
+        -- It is not known which: each by itself, then.
+        PERFORM set_config('lock_timeout', '1ms', true);
+    END;
+    FOR v_group IN
+        SELECT m.group_id, array_agg(m.group_id) AS group_ids, array_agg(m.event ORDER BY m.place) AS events
+        FROM unnest(p_group_ids, p_events) WITH ORDINALITY AS m (group_id, event, place)
+        GROUP BY m.group_id
+        ORDER BY m.group_id COLLATE "C"
+    LOOP
+        BEGIN
+            PERFORM @extschema@.harel__enqueue(v_group.group_ids, v_group.events, NULL, p_now);
+        EXCEPTION WHEN lock_not_available THEN
+            v_busy := v_busy || v_group.group_id;
+        END;
+    END LOOP;
+    RETURN v_busy;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__enqueue_free(text[], text[], double precision)
+IS 'Internal. harel__enqueue(), but for the groups that another transaction is making: it returns these.';
+REVOKE ALL ON FUNCTION @extschema@.harel__enqueue_free(text[], text[], double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_relay(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -2712,37 +2775,45 @@ DECLARE
     v_seqs bigint[];
     v_targets text[];
     v_events text[];
-    v_busy text[];
+    v_busy text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
     -- One at a time: of two, each with some of one source's events, the later ones could arrive first.
     IF NOT pg_try_advisory_xact_lock(hashtextextended('harel.relay:@extschema@', 0)) THEN
         RETURN 0;
     END IF;
-    SELECT array_agg(o.seq), array_agg(o.target_id), array_agg(o.event)
-    INTO v_seqs, v_targets, v_events
-    FROM (
-        SELECT o.seq, o.target_id, o.event
-        FROM @extschema@.outbox o
-        WHERE o.target_id IS NOT NULL
-        ORDER BY o.seq
-        LIMIT p_limit
-        FOR UPDATE SKIP LOCKED
-    ) o;
-    IF v_seqs IS NULL THEN
-        RETURN 0;
-    END IF;
-    v_busy := @extschema@.harel__busy(v_targets);
-    IF v_busy <> '{}' THEN
-        SELECT
-            coalesce(array_agg(o.seq ORDER BY o.place), '{}'),
-            coalesce(array_agg(o.target_id ORDER BY o.place), '{}'),
-            coalesce(array_agg(o.event ORDER BY o.place), '{}')
+    -- As often as all that it finds is for groups that are being worked on, which must not hide what is behind it.
+    LOOP
+        SELECT array_agg(o.seq), array_agg(o.target_id), array_agg(o.event)
         INTO v_seqs, v_targets, v_events
-        FROM unnest(v_seqs, v_targets, v_events) WITH ORDINALITY AS o (seq, target_id, event, place)
-        WHERE o.target_id <> ALL (v_busy);
-    END IF;
-    PERFORM @extschema@.harel__enqueue(v_targets, v_events, NULL, v_now);
+        FROM (
+            SELECT o.seq, o.target_id, o.event
+            FROM @extschema@.outbox o
+            WHERE o.target_id IS NOT NULL AND o.target_id <> ALL (v_busy)
+            ORDER BY o.seq
+            LIMIT p_limit
+            FOR UPDATE SKIP LOCKED
+        ) o;
+        IF v_seqs IS NULL THEN
+            RETURN 0;
+        END IF;
+        v_busy := v_busy || @extschema@.harel__busy(v_targets);
+        IF v_busy <> '{}' THEN
+            SELECT
+                coalesce(array_agg(o.seq ORDER BY o.place), '{}'),
+                coalesce(array_agg(o.target_id ORDER BY o.place), '{}'),
+                coalesce(array_agg(o.event ORDER BY o.place), '{}')
+            INTO v_seqs, v_targets, v_events
+            FROM unnest(v_seqs, v_targets, v_events) WITH ORDINALITY AS o (seq, target_id, event, place)
+            WHERE o.target_id <> ALL (v_busy);
+            CONTINUE WHEN v_seqs = '{}';
+        END IF;
+        v_busy := v_busy || @extschema@.harel__enqueue_free(v_targets, v_events, v_now);
+        v_seqs := ARRAY(
+            SELECT o.seq FROM unnest(v_seqs, v_targets) AS o (seq, target_id) WHERE o.target_id <> ALL (v_busy)
+        );
+        EXIT WHEN v_seqs <> '{}';
+    END LOOP;
     DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (v_seqs);
     RETURN cardinality(v_seqs);
 END
@@ -2784,10 +2855,12 @@ DECLARE
     v_seqs bigint[] := '{}';
     v_group_ids text[] := '{}';
     v_events text[] := '{}';
+    v_suspended text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    -- The parent is locked too: one that is being suspended or cancelled would miss the child.
     FOR v_spawn IN
-        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority
+        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority, e.status
         FROM @extschema@.spawns s
         JOIN @extschema@.executions e ON e.id = s.parent_id
         -- One that nothing can be made of must not stop the others.
@@ -2795,6 +2868,7 @@ BEGIN
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
+        FOR SHARE OF e SKIP LOCKED
     LOOP
         v_start := @extschema@.harel__create_child(
             v_spawn.parent_id, v_spawn.definition_id, v_spawn.priority,
@@ -2803,11 +2877,17 @@ BEGIN
         IF v_start IS NOT NULL THEN
             v_group_ids := v_group_ids || v_spawn.child_id;
             v_events := v_events || v_start;
+            IF v_spawn.status = 'SUSPENDED' THEN
+                v_suspended := v_suspended || v_spawn.child_id;
+            END IF;
         END IF;
         v_seqs := v_seqs || v_spawn.seq;
     END LOOP;
     IF v_group_ids <> '{}' THEN
         PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
+    END IF;
+    IF v_suspended <> '{}' THEN
+        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED');
     END IF;
     DELETE FROM @extschema@.spawns s WHERE s.seq = ANY (v_seqs);
     RETURN cardinality(v_seqs);
@@ -2816,9 +2896,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision)
 IS
 'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
-'of its parent, PENDING and with a Start event in the queue. Where the id is taken, the child is there already. '
-'One whose context is not JSON stays for harel_pending_spawns(). Returns how many requests were settled. Raises ST006 '
-'or ST008.';
+'of its parent, PENDING (SUSPENDED with its parent) and with a Start event in the queue. Where the id is taken, the '
+'child is there already. One whose context is not JSON stays for harel_pending_spawns(), and those of a parent that is '
+'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
@@ -2837,6 +2917,7 @@ DECLARE
     v_ids text[];
     v_busy text[];
     v_events text[];
+    v_fired integer;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
     SELECT array_agg(t.ctid), array_agg(t.execution_id)
@@ -2854,29 +2935,27 @@ BEGIN
     END IF;
     v_busy := @extschema@.harel__busy(v_ids);
     -- The digits of fire_at are pinned above: ids must not depend on the session.
-    WITH fired AS (
-        DELETE FROM @extschema@.timers t
-        WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy)
-        RETURNING t.execution_id, t.path, t.fire_at
-    )
     SELECT
-        array_agg(f.execution_id ORDER BY f.fire_at, f.path),
+        array_agg(t.execution_id ORDER BY t.fire_at, t.path),
         array_agg(
             format(
                 '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
-                @extschema@.harel__derived_id('Timeout', f.execution_id, f.path, f.fire_at::text),
-                to_json(f.path),
-                f.fire_at
+                @extschema@.harel__derived_id('Timeout', t.execution_id, t.path, t.fire_at::text),
+                to_json(t.path),
+                t.fire_at
             )
-            ORDER BY f.fire_at, f.path
+            ORDER BY t.fire_at, t.path
         )
     INTO v_ids, v_events
-    FROM fired f;
+    FROM @extschema@.timers t
+    WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy);
     IF v_ids IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM @extschema@.harel__enqueue(v_ids, v_events, NULL, v_now);
-    RETURN cardinality(v_ids);
+    v_busy := v_busy || @extschema@.harel__enqueue_free(v_ids, v_events, v_now);
+    DELETE FROM @extschema@.timers t WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy);
+    GET DIAGNOSTICS v_fired = ROW_COUNT;
+    RETURN v_fired;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_fire_timers(double precision, integer)
@@ -2989,8 +3068,9 @@ IS
 'Internal. Data with the value, a JSON text, of one member at its top level set; raises ST003 where it is no object.';
 REVOKE ALL ON FUNCTION @extschema@.harel__set_member(text, text, text, text) FROM PUBLIC;
 
--- The last locks executions with their descendants in the order of their ids, then their groups: the order of
--- harel_finish(). The version moves, so that a worker in the middle of a step loses it.
+-- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
+-- Whoever creates a child has locked its parent: the tree is whole once all in it are locked. The version moves, so
+-- that a worker in the middle of a step loses it.
 CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -3002,27 +3082,32 @@ AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(NULL);
     v_tree text[];
+    v_locked integer := 0;
     v_row record;
     v_status text;
     v_data text;
     v_changed text[] := '{}';
 BEGIN
-    v_tree := ARRAY(
-        WITH RECURSIVE tree (id) AS (
-            SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
-            UNION
-            SELECT e.id
-            FROM tree t
-            JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
-        )
-        SELECT t.id FROM tree t
-    );
+    LOOP
+        v_tree := ARRAY(
+            WITH RECURSIVE tree (id) AS (
+                SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
+                UNION
+                SELECT e.id
+                FROM tree t
+                JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+            )
+            SELECT t.id FROM tree t
+        );
+        EXIT WHEN cardinality(v_tree) = v_locked;
+        PERFORM FROM @extschema@.executions e WHERE e.id = ANY (v_tree) ORDER BY e.id FOR NO KEY UPDATE;
+        v_locked := cardinality(v_tree);
+    END LOOP;
     FOR v_row IN
         SELECT e.id, e.definition_id, e.data, e.version, e.status
         FROM @extschema@.executions e
         WHERE e.id = ANY (v_tree)
         ORDER BY e.id
-        FOR NO KEY UPDATE
     LOOP
         CONTINUE WHEN NOT @extschema@.harel__can_become(v_row.status, p_to);
         v_status := p_to;
@@ -3046,9 +3131,10 @@ BEGIN
         SET available_at = 'Infinity', token = NULL, worker = NULL
         WHERE g.group_id = ANY (v_changed);
     ELSIF p_to = 'RUNNING' THEN
+        -- The sum keeps this from the index by time, on which all that are suspended stand in one place.
         UPDATE @extschema@.transport_groups g
         SET available_at = v_now
-        WHERE g.group_id = ANY (v_changed) AND g.available_at = 'Infinity';
+        WHERE g.group_id = ANY (v_changed) AND g.available_at + 0 = 'Infinity';
         PERFORM @extschema@.harel__wake();
     ELSE
         PERFORM @extschema@.harel__bury(v_changed, 'the execution was cancelled', true, v_now);

@@ -21,9 +21,9 @@ BEGIN
     RAISE EXCEPTION USING
         ERRCODE = 'ST001',
         MESSAGE = format('the %s must be a text of 1 to 1000 bytes', p_what),
-        DETAIL = format('Execution %L: the %s ', left(p_id, 40), p_what) || CASE
-            WHEN p_key IS NULL THEN 'is NULL.'
-            ELSE format('has %s bytes and begins with %L.', octet_length(p_key), left(p_key, 40))
+        DETAIL = coalesce('Execution ' || quote_literal(left(p_id, 40)) || ': the ', 'The ') || p_what || CASE
+            WHEN p_key IS NULL THEN ' is NULL.'
+            ELSE format(' has %s bytes and begins with %L.', octet_length(p_key), left(p_key, 40))
         END,
         HINT = 'Pass the same non-empty text each time; a longer key can be replaced by a hash of it.';
 END

@@ -13,12 +13,12 @@ CREATE INDEX executions_by_definition ON @extschema@.executions
 CREATE INDEX executions_by_status ON @extschema@.executions
 (status, (parent_id IS NULL), id);
 
--- serves harel_due_timers(): earliest due first, ties in the order of their keys
+-- serves harel_due_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
 
--- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id can
--- be names no execution, and may not fit.
+-- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id
+-- can be names no execution, and may not fit.
 CREATE INDEX executions_by_parent ON @extschema@.executions
 (parent_id) WHERE octet_length(parent_id) <= 1000;
 
@@ -38,12 +38,12 @@ CREATE INDEX spawns_by_child ON @extschema@.spawns
 CREATE INDEX spawns_by_parent ON @extschema@.spawns
 (parent_id);
 
--- serves harel_claim() and harel_next(): longest available first
+-- serves harel_claim(), harel_next() and harel_tick(): longest available first
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
 (available_at);
 
--- serves harel_claim() and harel_next() from a priority on. The sum keeps them from the index above, which has the order
--- too, but on which they would step over every group of another priority.
+-- serves harel_claim() and harel_next() from a priority on. The sum keeps them from the index above, which has the
+-- order too, but on which they would step over every group of another priority.
 CREATE INDEX transport_groups_by_priority ON @extschema@.transport_groups
 (priority, (available_at + 0)) WHERE priority > 0;
 

@@ -92,6 +92,23 @@ IS
 'since the epoch, for simulations; NULL is the clock of the database. Raises ST001, ST003, ST006 or ST010.';
 REVOKE ALL ON FUNCTION @extschema@.harel_publish(text, text, integer, double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__lock_groups(p_group_ids text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+BEGIN
+    PERFORM FROM @extschema@.transport_groups g
+    WHERE g.group_id = ANY (p_group_ids)
+    ORDER BY g.group_id
+    FOR UPDATE;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_groups(text[])
+IS 'Internal. Locks those of the groups that exist, in the order of their ids.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_groups(text[]) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__enqueue(
     p_group_ids text[], p_events text[], p_priorities integer[], p_now double precision
 ) RETURNS void
@@ -159,6 +176,8 @@ BEGIN
         PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
     END LOOP;
     IF v_count > 0 THEN
+        -- The groups that exist before those that are made here, as in harel_finish().
+        PERFORM @extschema@.harel__lock_groups(p_group_ids);
         PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
     END IF;
     RETURN v_count;

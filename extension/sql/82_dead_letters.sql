@@ -90,6 +90,12 @@ DECLARE
     v_count integer := 0;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF p_group_id IS NULL AND p_id IS NULL THEN
+        -- The groups that exist before those that are made here, as in harel_finish().
+        PERFORM @extschema@.harel__lock_groups(ARRAY(
+            SELECT l.group_id FROM @extschema@.dead_letters l ORDER BY l.dead_at, l.seq LIMIT p_limit
+        ));
+    END IF;
     -- Latest first, as each goes before the ones put back before it. By time, as this gives them new numbers.
     FOR v_letter IN
         SELECT d.group_id, d.id, d.event, d.published_at

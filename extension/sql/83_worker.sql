@@ -102,7 +102,7 @@ BEGIN
                 v_unknown := v_unknown || v_row.group_id;
             ELSIF v_row.status = 'SUSPENDED' THEN
                 v_suspended := v_suspended || v_row.group_id;
-            ELSIF v_row.status IN ('DONE', 'CANCELLED', 'FAILED') AND NOT v_row.already_processed THEN
+            ELSIF v_row.status IN ('CANCELLED', 'FAILED') AND NOT v_row.already_processed THEN
                 PERFORM @extschema@.harel__bury(
                     ARRAY[v_row.group_id], format('the execution is %s', v_row.status), true, v_locked.now
                 );
@@ -137,7 +137,7 @@ COMMENT ON FUNCTION @extschema@.harel_next(
 ) IS
 'harel_claim() and harel_load_for_event() in one: leases up to p_limit messages, up to half of them by priority and '
 'the others by age, and returns each with its execution and whether this has handled the event already. Messages for '
-'an execution that does not exist, or is DONE, CANCELLED or FAILED, become dead letters; those of one that is '
+'an execution that does not exist, or is CANCELLED or FAILED, become dead letters; those of one that is '
 'SUSPENDED stay until harel_resume(). Where there is nothing to do, p_sleep announces that the worker is going to '
 'sleep for so many seconds: a message then sends a notification on harel_channel(). Raises ST001, ST006, ST008, ST010 '
 'or ST011.';

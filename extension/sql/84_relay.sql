@@ -25,6 +25,44 @@ COMMENT ON FUNCTION @extschema@.harel__busy(text[])
 IS 'Internal. Locks those of the groups that nobody has locked, and returns the others.';
 REVOKE ALL ON FUNCTION @extschema@.harel__busy(text[]) FROM PUBLIC;
 
+-- A group that another transaction is making cannot be seen, and whoever publishes to it waits for that transaction.
+CREATE FUNCTION @extschema@.harel__enqueue_free(
+    p_group_ids text[], p_events text[], p_now double precision
+) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10ms'
+AS $$
+DECLARE
+    v_group record;
+    v_busy text[] := '{}';
+BEGIN
+    BEGIN
+        PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, NULL, p_now);
+        RETURN v_busy;
+    EXCEPTION WHEN lock_not_available THEN
+        -- It is not known which: each by itself, then.
+        PERFORM set_config('lock_timeout', '1ms', true);
+    END;
+    FOR v_group IN
+        SELECT m.group_id, array_agg(m.group_id) AS group_ids, array_agg(m.event ORDER BY m.place) AS events
+        FROM unnest(p_group_ids, p_events) WITH ORDINALITY AS m (group_id, event, place)
+        GROUP BY m.group_id
+        ORDER BY m.group_id COLLATE "C"
+    LOOP
+        BEGIN
+            PERFORM @extschema@.harel__enqueue(v_group.group_ids, v_group.events, NULL, p_now);
+        EXCEPTION WHEN lock_not_available THEN
+            v_busy := v_busy || v_group.group_id;
+        END;
+    END LOOP;
+    RETURN v_busy;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__enqueue_free(text[], text[], double precision)
+IS 'Internal. harel__enqueue(), but for the groups that another transaction is making: it returns these.';
+REVOKE ALL ON FUNCTION @extschema@.harel__enqueue_free(text[], text[], double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_relay(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -39,37 +77,45 @@ DECLARE
     v_seqs bigint[];
     v_targets text[];
     v_events text[];
-    v_busy text[];
+    v_busy text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
     -- One at a time: of two, each with some of one source's events, the later ones could arrive first.
     IF NOT pg_try_advisory_xact_lock(hashtextextended('harel.relay:@extschema@', 0)) THEN
         RETURN 0;
     END IF;
-    SELECT array_agg(o.seq), array_agg(o.target_id), array_agg(o.event)
-    INTO v_seqs, v_targets, v_events
-    FROM (
-        SELECT o.seq, o.target_id, o.event
-        FROM @extschema@.outbox o
-        WHERE o.target_id IS NOT NULL
-        ORDER BY o.seq
-        LIMIT p_limit
-        FOR UPDATE SKIP LOCKED
-    ) o;
-    IF v_seqs IS NULL THEN
-        RETURN 0;
-    END IF;
-    v_busy := @extschema@.harel__busy(v_targets);
-    IF v_busy <> '{}' THEN
-        SELECT
-            coalesce(array_agg(o.seq ORDER BY o.place), '{}'),
-            coalesce(array_agg(o.target_id ORDER BY o.place), '{}'),
-            coalesce(array_agg(o.event ORDER BY o.place), '{}')
+    -- As often as all that it finds is for groups that are being worked on, which must not hide what is behind it.
+    LOOP
+        SELECT array_agg(o.seq), array_agg(o.target_id), array_agg(o.event)
         INTO v_seqs, v_targets, v_events
-        FROM unnest(v_seqs, v_targets, v_events) WITH ORDINALITY AS o (seq, target_id, event, place)
-        WHERE o.target_id <> ALL (v_busy);
-    END IF;
-    PERFORM @extschema@.harel__enqueue(v_targets, v_events, NULL, v_now);
+        FROM (
+            SELECT o.seq, o.target_id, o.event
+            FROM @extschema@.outbox o
+            WHERE o.target_id IS NOT NULL AND o.target_id <> ALL (v_busy)
+            ORDER BY o.seq
+            LIMIT p_limit
+            FOR UPDATE SKIP LOCKED
+        ) o;
+        IF v_seqs IS NULL THEN
+            RETURN 0;
+        END IF;
+        v_busy := v_busy || @extschema@.harel__busy(v_targets);
+        IF v_busy <> '{}' THEN
+            SELECT
+                coalesce(array_agg(o.seq ORDER BY o.place), '{}'),
+                coalesce(array_agg(o.target_id ORDER BY o.place), '{}'),
+                coalesce(array_agg(o.event ORDER BY o.place), '{}')
+            INTO v_seqs, v_targets, v_events
+            FROM unnest(v_seqs, v_targets, v_events) WITH ORDINALITY AS o (seq, target_id, event, place)
+            WHERE o.target_id <> ALL (v_busy);
+            CONTINUE WHEN v_seqs = '{}';
+        END IF;
+        v_busy := v_busy || @extschema@.harel__enqueue_free(v_targets, v_events, v_now);
+        v_seqs := ARRAY(
+            SELECT o.seq FROM unnest(v_seqs, v_targets) AS o (seq, target_id) WHERE o.target_id <> ALL (v_busy)
+        );
+        EXIT WHEN v_seqs <> '{}';
+    END LOOP;
     DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (v_seqs);
     RETURN cardinality(v_seqs);
 END
@@ -111,10 +157,12 @@ DECLARE
     v_seqs bigint[] := '{}';
     v_group_ids text[] := '{}';
     v_events text[] := '{}';
+    v_suspended text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    -- The parent is locked too: one that is being suspended or cancelled would miss the child.
     FOR v_spawn IN
-        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority
+        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority, e.status
         FROM @extschema@.spawns s
         JOIN @extschema@.executions e ON e.id = s.parent_id
         -- One that nothing can be made of must not stop the others.
@@ -122,6 +170,7 @@ BEGIN
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
+        FOR SHARE OF e SKIP LOCKED
     LOOP
         v_start := @extschema@.harel__create_child(
             v_spawn.parent_id, v_spawn.definition_id, v_spawn.priority,
@@ -130,11 +179,17 @@ BEGIN
         IF v_start IS NOT NULL THEN
             v_group_ids := v_group_ids || v_spawn.child_id;
             v_events := v_events || v_start;
+            IF v_spawn.status = 'SUSPENDED' THEN
+                v_suspended := v_suspended || v_spawn.child_id;
+            END IF;
         END IF;
         v_seqs := v_seqs || v_spawn.seq;
     END LOOP;
     IF v_group_ids <> '{}' THEN
         PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
+    END IF;
+    IF v_suspended <> '{}' THEN
+        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED');
     END IF;
     DELETE FROM @extschema@.spawns s WHERE s.seq = ANY (v_seqs);
     RETURN cardinality(v_seqs);
@@ -143,9 +198,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision)
 IS
 'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
-'of its parent, PENDING and with a Start event in the queue. Where the id is taken, the child is there already. '
-'One whose context is not JSON stays for harel_pending_spawns(). Returns how many requests were settled. Raises ST006 '
-'or ST008.';
+'of its parent, PENDING (SUSPENDED with its parent) and with a Start event in the queue. Where the id is taken, the '
+'child is there already. One whose context is not JSON stays for harel_pending_spawns(), and those of a parent that is '
+'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
@@ -164,6 +219,7 @@ DECLARE
     v_ids text[];
     v_busy text[];
     v_events text[];
+    v_fired integer;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
     SELECT array_agg(t.ctid), array_agg(t.execution_id)
@@ -181,29 +237,27 @@ BEGIN
     END IF;
     v_busy := @extschema@.harel__busy(v_ids);
     -- The digits of fire_at are pinned above: ids must not depend on the session.
-    WITH fired AS (
-        DELETE FROM @extschema@.timers t
-        WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy)
-        RETURNING t.execution_id, t.path, t.fire_at
-    )
     SELECT
-        array_agg(f.execution_id ORDER BY f.fire_at, f.path),
+        array_agg(t.execution_id ORDER BY t.fire_at, t.path),
         array_agg(
             format(
                 '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
-                @extschema@.harel__derived_id('Timeout', f.execution_id, f.path, f.fire_at::text),
-                to_json(f.path),
-                f.fire_at
+                @extschema@.harel__derived_id('Timeout', t.execution_id, t.path, t.fire_at::text),
+                to_json(t.path),
+                t.fire_at
             )
-            ORDER BY f.fire_at, f.path
+            ORDER BY t.fire_at, t.path
         )
     INTO v_ids, v_events
-    FROM fired f;
+    FROM @extschema@.timers t
+    WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy);
     IF v_ids IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM @extschema@.harel__enqueue(v_ids, v_events, NULL, v_now);
-    RETURN cardinality(v_ids);
+    v_busy := v_busy || @extschema@.harel__enqueue_free(v_ids, v_events, v_now);
+    DELETE FROM @extschema@.timers t WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy);
+    GET DIAGNOSTICS v_fired = ROW_COUNT;
+    RETURN v_fired;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_fire_timers(double precision, integer)

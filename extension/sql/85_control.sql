@@ -62,8 +62,9 @@ IS
 'Internal. Data with the value, a JSON text, of one member at its top level set; raises ST003 where it is no object.';
 REVOKE ALL ON FUNCTION @extschema@.harel__set_member(text, text, text, text) FROM PUBLIC;
 
--- The last locks executions with their descendants in the order of their ids, then their groups: the order of
--- harel_finish(). The version moves, so that a worker in the middle of a step loses it.
+-- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
+-- Whoever creates a child has locked its parent: the tree is whole once all in it are locked. The version moves, so
+-- that a worker in the middle of a step loses it.
 CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -75,27 +76,32 @@ AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(NULL);
     v_tree text[];
+    v_locked integer := 0;
     v_row record;
     v_status text;
     v_data text;
     v_changed text[] := '{}';
 BEGIN
-    v_tree := ARRAY(
-        WITH RECURSIVE tree (id) AS (
-            SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
-            UNION
-            SELECT e.id
-            FROM tree t
-            JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
-        )
-        SELECT t.id FROM tree t
-    );
+    LOOP
+        v_tree := ARRAY(
+            WITH RECURSIVE tree (id) AS (
+                SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
+                UNION
+                SELECT e.id
+                FROM tree t
+                JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+            )
+            SELECT t.id FROM tree t
+        );
+        EXIT WHEN cardinality(v_tree) = v_locked;
+        PERFORM FROM @extschema@.executions e WHERE e.id = ANY (v_tree) ORDER BY e.id FOR NO KEY UPDATE;
+        v_locked := cardinality(v_tree);
+    END LOOP;
     FOR v_row IN
         SELECT e.id, e.definition_id, e.data, e.version, e.status
         FROM @extschema@.executions e
         WHERE e.id = ANY (v_tree)
         ORDER BY e.id
-        FOR NO KEY UPDATE
     LOOP
         CONTINUE WHEN NOT @extschema@.harel__can_become(v_row.status, p_to);
         v_status := p_to;
@@ -119,9 +125,10 @@ BEGIN
         SET available_at = 'Infinity', token = NULL, worker = NULL
         WHERE g.group_id = ANY (v_changed);
     ELSIF p_to = 'RUNNING' THEN
+        -- The sum keeps this from the index by time, on which all that are suspended stand in one place.
         UPDATE @extschema@.transport_groups g
         SET available_at = v_now
-        WHERE g.group_id = ANY (v_changed) AND g.available_at = 'Infinity';
+        WHERE g.group_id = ANY (v_changed) AND g.available_at + 0 = 'Infinity';
         PERFORM @extschema@.harel__wake();
     ELSE
         PERFORM @extschema@.harel__bury(v_changed, 'the execution was cancelled', true, v_now);

@@ -37,7 +37,8 @@ Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
-FINAL = (Status.DONE, Status.CANCELLED, Status.FAILED)
+# Whoever claims a message for one of these puts it where it belongs.
+HELD_BACK = (Status.CANCELLED, Status.FAILED, Status.SUSPENDED)
 
 # Seconds: the shortest pause of an idle worker, the one between ticks that find work, and how long a fuller batch is
 # waited for.
@@ -303,8 +304,7 @@ class Worker:
         await asyncio.sleep(random.uniform(0, 0.02))
         lease = delivery.lease
         exe, already_processed = await self._retried(self._store.load_for_event, lease.group_id, lease.event.id)
-        if exe is None or exe.status in (*FINAL, Status.SUSPENDED):
-            # Whoever claims it next puts it where it belongs.
+        if exe is None or exe.status in HELD_BACK:
             await self._give_back(lease)
             return
         self._decide(Delivery(lease, exe, already_processed))

@@ -1,12 +1,15 @@
 """What the methods of a store do, on both twins."""
 
 import json
+import sys
+from threading import Thread
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import Connection, sql
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from wire import opened, until
 
 from harel import (
     ChildState,
@@ -395,6 +398,258 @@ def test_a_mistake_leaves_the_store_usable(store: Any, call: Any, code: str) -> 
         call(store)
     assert refused.value.code == code
     assert store.load("nothing") is None
+
+
+def test_a_purge_removes_everything_of_one_execution(
+    store: Any, transport: Any, session: "Connection[Any]", exe: Execution
+) -> None:
+    other = Execution(id="other", definition_id="order")
+    store.commit(**{**everything(exe), "emits": [("order-1", Event(kind="Paid"))]})
+    store.commit(**{**everything(other), "emits": [("other", Event(kind="Paid"))]})
+    for id in ("order-1", "other"):
+        transport.publish(id, Event(kind="Go"))
+    assert store.purge("order-1", exe.version) is True
+    assert store.load("order-1") is None
+    left = content(session)
+    assert {table: len(rows) for table, rows in left.items()} == dict.fromkeys(TABLES, 1)
+    assert "order-1" not in str(left)
+    assert session.execute("SELECT group_id FROM transport_messages").fetchall() == [("other",)]
+    assert store.purge("order-1", exe.version) is False
+
+
+def test_one_that_has_moved_on_is_not_purged_and_one_purged_not_committed(store: Any, exe: Execution) -> None:
+    stale = exe.model_copy()
+    store.commit(exe, [], trace={"a": 1})
+    assert store.purge(exe.id, stale.version) is False
+    assert store.read_trace(exe.id) == [{"a": 1, "index": 0}]
+    assert store.purge(exe.id, exe.version) is True
+    with pytest.raises(StoreConflict) as conflict:
+        store.commit(exe, [(None, Event(kind="k"))])
+    assert (conflict.value.expected, conflict.value.found) == (2, None)
+    assert store.pending_outbox() == []
+
+
+def test_a_purge_of_nothing_sweeps_what_is_left(store: Any, transport: Any, session: "Connection[Any]") -> None:
+    store.append_trace("gone", {"a": 1})
+    transport.publish("gone", Event(kind="Go"))
+    assert store.purge("gone", 7) is False
+    assert store.read_trace("gone") == []
+    assert transport.claim("w", 1.0) is None
+
+
+def test_ids_with_a_prefix_in_the_order_of_their_bytes(store: Any) -> None:
+    ids = ["a", "a%", "a%b", "aB", "a_", "ab", "ab/1", "ab/10", "ab/2", "abc", "ac", "b", "ä", "äb", "\U0010ffff"]
+    for id in reversed(ids):
+        store.save(Execution(id=id, definition_id="d"))
+    for prefix in ("", "a", "a%", "a_", "ab/", "ab/1", "ä", "\U0010ffff", "nothing", "A"):
+        assert store.ids_with_prefix(prefix) == sorted(
+            (id for id in ids if id.startswith(prefix)), key=lambda id: id.encode()
+        )
+
+
+def test_a_step_of_an_engine_is_taken_and_not_used(store: Any, exe: Execution) -> None:
+    store.commit(exe, [], step=object())
+    assert exe.version == 2
+
+
+def test_suspended_with_its_children_resumed_and_cancelled(store: Any, transport: Any) -> None:
+    for id, status, parent in (
+        ("parent", Status.RUNNING, None),
+        ("child", Status.PENDING, "parent"),
+        ("grandchild", Status.DONE, "child"),
+        ("other", Status.RUNNING, None),
+    ):
+        store.save(Execution(id=id, definition_id="order", status=status, parent_id=parent))
+    transport.publish_many([("child", Event(kind="Go")), ("other", Event(kind="Go"))])
+
+    def statuses() -> list[Status]:
+        return [store.load(id).status for id in ("parent", "child", "grandchild", "other")]
+
+    assert store.suspend("parent") is True
+    assert statuses() == [Status.SUSPENDED, Status.SUSPENDED, Status.DONE, Status.RUNNING]
+    assert [delivery.lease.group_id for delivery in transport.next("w", 30.0, 10)] == ["other"]
+    assert store.suspend("parent") is False
+    assert store.resume("parent") is True
+    assert store.resume("parent") is False
+    assert statuses() == [Status.RUNNING, Status.PENDING, Status.DONE, Status.RUNNING]
+    (delivery,) = transport.next("w", 30.0, 10)
+    assert (delivery.lease.group_id, delivery.execution) == ("child", store.load("child"))
+    assert store.cancel("parent") is True
+    assert store.cancel("parent") is False
+    assert statuses() == [Status.CANCELLED, Status.CANCELLED, Status.DONE, Status.RUNNING]
+    assert [letter.group_id for letter in transport.dead_letters()] == ["child"]
+    for verb in (store.suspend, store.resume, store.cancel):
+        assert verb("nothing") is False
+
+
+def test_all_that_match_are_controlled_and_a_dry_run_only_counts(store: Any, session: "Connection[Any]") -> None:
+    for id, definition, status, parent in (
+        ("a1", "a", Status.RUNNING, None),
+        ("a2", "a", Status.PENDING, None),
+        ("a3", "a", Status.RUNNING, "a1"),
+        ("a4", "a", Status.FAILED, None),
+        ("b1", "b", Status.RUNNING, None),
+    ):
+        store.save(Execution(id=id, definition_id=definition, status=status, parent_id=parent))
+
+    def statuses() -> str:
+        return " ".join(item.status[0] for item in store.list_executions().items)
+
+    before = content(session)
+    assert store.suspend_all(dry_run=True) == 4
+    assert store.cancel_all(dry_run=True) == 4
+    assert store.resume_all(dry_run=True) == 0
+    assert store.suspend_all(definition_id="a", roots_only=True, dry_run=True) == 2
+    assert store.suspend_all(status=["PENDING", Status.FAILED], dry_run=True) == 1
+    assert store.suspend_all(status=[], dry_run=True) == 0
+    assert content(session) == before
+
+    assert store.suspend_all(definition_id="a", status=Status.RUNNING, roots_only=True) == 1
+    assert statuses() == "S P S F R"
+    assert store.resume_all(definition_id="b") == 0
+    assert store.resume_all(definition_id="a") == 2
+    assert statuses() == "R P R F R"
+    assert store.cancel_all(status="PENDING") == 1
+    assert statuses() == "R C R F R"
+    assert store.cancel_all() == 3
+    assert statuses() == "C C C F C"
+
+
+def outbox(store: Any) -> list[str]:
+    return [entry.event.kind for entry in store.pending_outbox()]
+
+
+def test_an_outbox_is_delivered_to_a_handler_and_removed(twin: Any, store: Any, exe: Execution) -> None:
+    store.commit(exe, [("a", Event(kind="1")), (None, Event(kind="2")), ("b", Event(kind="3"))])
+    pending, delivered = store.pending_outbox(), []
+    assert store.deliver_outbox(twin.handler(delivered.extend), 2) == 2
+    assert delivered == pending[:2]
+    assert outbox(store) == ["3"]
+    assert store.deliver_outbox(twin.handler(delivered.extend), None) == 1
+    assert delivered == pending
+    # Where there is nothing the handler is not called.
+    assert store.deliver_outbox(None) == 0
+    with pytest.raises(InvalidArgument, match="ST008"):
+        store.deliver_outbox(None, -1)
+    assert store.load(exe.id) == exe
+
+
+def test_an_outbox_stays_where_the_handler_raises(twin: Any, store: Any, exe: Execution) -> None:
+    store.commit(exe, [("a", Event(kind="1")), ("a", Event(kind="2"))])
+    seen = []
+
+    def handle(entries: list[OutboxEntry]) -> None:
+        seen.append(entries)
+        if len(seen) == 1:
+            raise ConnectionError("the broker is away")
+
+    with pytest.raises(ConnectionError):
+        store.deliver_outbox(twin.handler(handle))
+    assert outbox(store) == ["1", "2"]
+    assert store.deliver_outbox(twin.handler(handle)) == 2
+    assert seen[0] == seen[1]
+    assert outbox(store) == []
+
+
+def test_two_deliveries_at_once_never_share_a_row(twin: Any, store_dsn: str, store: Any, exe: Execution) -> None:
+    store.commit(exe, [("a", Event(kind=str(n))) for n in range(5)])
+    delivered = []
+    with opened("sync", store_dsn) as other:
+
+        def handle(entries: list[OutboxEntry]) -> None:
+            # While this one holds its two, others are delivered, and what is committed meanwhile.
+            assert other.deliver_outbox(delivered.extend, 2) == 2
+            other.commit(Execution(definition_id="order"), [("a", Event(kind="late"))])
+            assert other.deliver_outbox(delivered.extend, 9) == 2
+            assert other.deliver_outbox(delivered.extend, 9) == 0
+            # They hold it up for nobody who reads.
+            assert outbox(other) == ["0", "1"]
+            delivered.extend(entries)
+
+        assert store.deliver_outbox(twin.handler(handle), 2) == 2
+    assert [entry.event.kind for entry in delivered] == ["2", "3", "4", "late", "0", "1"]
+    assert outbox(store) == []
+
+
+def test_a_row_that_is_no_event_is_delivered_to_nobody(
+    twin: Any, store: Any, session: "Connection[Any]", exe: Execution
+) -> None:
+    store.commit(exe, [("a", Event(kind="1"))])
+    session.execute("INSERT INTO outbox (event) VALUES ('[]')")
+    with pytest.raises(ValidationError) as error:
+        store.deliver_outbox(None)
+    assert "outbox row 2" in error.value.__notes__
+    assert store.deliver_outbox(twin.handler(lambda entries: None), 1) == 1
+
+
+@pytest.mark.parametrize("autocommit", [False, True])
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_delivery_on_a_connection_of_the_caller_is_a_transaction(
+    twin: Any, store_dsn: str, store: Any, exe: Execution, autocommit: bool, raises: bool
+) -> None:
+    store.commit(exe, [("a", Event(kind="1"))])
+    connection = twin.connect(store_dsn, autocommit=autocommit)
+    own = twin.store(connection)
+
+    def handle(entries: list[OutboxEntry]) -> None:
+        if raises:
+            raise ConnectionError
+
+    if raises:
+        with pytest.raises(ConnectionError):
+            own.deliver_outbox(twin.handler(handle))
+    else:
+        own.deliver_outbox(twin.handler(handle))
+    assert outbox(store) == (["1"] if raises else [])
+    assert connection.info.transaction_status.name == "IDLE"
+    assert connection.autocommit is autocommit
+    own.save(exe)
+    assert store.load(exe.id).version == exe.version == 3
+
+
+@pytest.mark.parametrize("ending", ["commit", "rollback"])
+def test_a_delivery_joins_the_transaction_of_the_caller(
+    twin: Any, store_dsn: str, store: Any, exe: Execution, ending: str
+) -> None:
+    store.commit(exe, [("a", Event(kind="1"))])
+    connection = twin.connect(store_dsn)
+    own = twin.store(connection)
+    own_exe = Execution(id="mine", definition_id="d")
+    connection.execute("SELECT")
+    own.save(own_exe)
+    assert own.deliver_outbox(twin.handler(lambda entries: None)) == 1
+    # A delivery that fails undoes nothing but itself.
+    own.commit(own_exe, [("a", Event(kind="2"))])
+    with pytest.raises(ConnectionError):
+        own.deliver_outbox(twin.handler(raising))
+    assert outbox(store) == ["1"]
+    getattr(connection, ending)()
+    assert outbox(store) == (["2"] if ending == "commit" else ["1"])
+    assert (store.load("mine") is not None) is (ending == "commit")
+
+
+def raising(entries: list[OutboxEntry]) -> None:
+    raise ConnectionError
+
+
+def test_a_call_of_another_thread_waits_for_the_delivery_of_a_shared_store(store_dsn: str) -> None:
+    with opened("sync", store_dsn) as store, opened("sync", store_dsn) as observer:
+        store.commit(Execution(definition_id="order"), [("a", Event(kind="1"))])
+        exe = Execution(id="mine", definition_id="d")
+        thread = Thread(target=store.save, args=(exe,))
+
+        def handle(entries: list[OutboxEntry]) -> None:
+            thread.start()
+            # It waits for the store, which shows nowhere in the database.
+            until(lambda: not thread.is_alive() or sys._current_frames()[thread.ident].f_code.co_name == "_take")
+            raise ConnectionError
+
+        with pytest.raises(ConnectionError):
+            store.deliver_outbox(handle)
+        thread.join()
+        # It was neither lost with the delivery nor made before it.
+        assert observer.load("mine") == exe
+        assert outbox(observer) == ["1"]
 
 
 def test_a_nul_in_an_id_is_refused_and_leaves_the_store_usable(store: Any) -> None:

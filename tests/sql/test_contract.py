@@ -16,6 +16,9 @@ COLUMNS = {
     "timers": {"execution_id": "text", "path": "text", "fire_at": "double precision"},
     "spawns": {"seq": "bigint", "parent_id": "text", "child_id": "text", "root_path": "text", "context": "text"},
     "trace": {"execution_id": "text", "idx": "integer", "entry": "text"},
+    "transport_groups": {"group_id": "text", "available_at": "double precision", "head": "bigint", "tail": "bigint"},
+    "transport_messages": {"group_id": "text", "seq": "bigint", "event": "text"},
+    "dead_letters": {"group_id": "text", "id": "uuid", "seq": "bigint", "event": "text", "reason": "text"},
 }
 NULLABLE = {("outbox", "target_id")}
 PRIMARY_KEYS = {
@@ -25,6 +28,9 @@ PRIMARY_KEYS = {
     "timers": ["execution_id", "path"],
     "spawns": ["seq"],
     "trace": ["execution_id", "idx"],
+    "transport_groups": ["group_id"],
+    "transport_messages": ["group_id", "seq"],
+    "dead_letters": ["id"],
 }
 EXTRA = {
     "executions": {
@@ -32,11 +38,44 @@ EXTRA = {
         "outcome": "text",
         "active_path": "text",
         "parent_id": "text",
+        "priority": "smallint",
         "created_at": "timestamp with time zone",
         "updated_at": "timestamp with time zone",
+        "finished_at": "timestamp with time zone",
     },
     "outbox": {"source_id": "text"},
+    "transport_groups": {
+        "priority": "smallint",
+        "attempts": "integer",
+        "token": "uuid",
+        "worker": "text",
+        "claimed_at": "timestamp with time zone",
+    },
+    "transport_messages": {"published_at": "timestamp with time zone"},
+    "dead_letters": {
+        "attempts": "integer",
+        "published_at": "timestamp with time zone",
+        "delivered_at": "timestamp with time zone",
+        "dead_at": "timestamp with time zone",
+    },
 }
+# Their values are good for the server that they are on: a store restored from a dump begins anew.
+REGISTERS = {"transport_floor", "transport_tend_at", "transport_lift_at", "transport_asleep_until"}
+
+# What the calls below act on: an execution of everything, whose first message is leased by the token of zeroes.
+STORE: LiteralString = """
+    SELECT harel_commit(
+        'e', 'd', '{"status": "RUNNING", "version": 1}', 0, 'ev', '{e,NULL}', '{a,b}', '{c}', '{p}', '{"{}"}',
+        '{schedule}', '{a}', '{1}'
+    );
+    SELECT harel_commit_cas('suspended', 'd', '{"status": "SUSPENDED", "version": 1}', 0);
+    SELECT harel_publish('e', 'a'), harel_publish('e', 'b'), harel_publish('unknown', 'c', 1);
+    UPDATE transport_groups SET token = '00000000-0000-0000-0000-000000000000', available_at = 1e12
+    WHERE group_id = 'e';
+    INSERT INTO dead_letters (group_id, seq, event, reason, attempts, published_at) VALUES ('e', 0, 'a', 'r', 1, now());
+"""
+LEASE: LiteralString = "'e', '00000000-0000-0000-0000-000000000000'"
+LEASES: LiteralString = "'{e}', '{00000000-0000-0000-0000-000000000000}'"
 
 # Each public function: its volatility and a call of it that a role with the right to it can make.
 FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
@@ -48,6 +87,9 @@ FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
     "harel_pending_outbox": ("s", "SELECT * FROM harel_pending_outbox(1)"),
     "harel_pending_spawns": ("s", "SELECT * FROM harel_pending_spawns(1)"),
     "harel_due_timers": ("s", "SELECT * FROM harel_due_timers(0, 1)"),
+    "harel_dead_letters": ("s", "SELECT * FROM harel_dead_letters('e', 1)"),
+    "harel_ids_with_prefix": ("s", "SELECT * FROM harel_ids_with_prefix('e', 1)"),
+    "harel_channel": ("s", "SELECT harel_channel()"),
     "harel_version": ("i", "SELECT harel_version()"),
     "harel_commit_cas": ("v", "SELECT harel_commit_cas('new', 'd', '{}', 0, 'ev')"),
     "harel_commit": (
@@ -58,8 +100,36 @@ FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
     "harel_commit_batch": ("v", "SELECT * FROM harel_commit_batch('{new}', '{d}', '{1}', '{0}')"),
     "harel_append_trace": ("v", "SELECT harel_append_trace('e', 'step', 1)"),
     "harel_ack_outbox": ("v", "SELECT harel_ack_outbox(0)"),
+    "harel_take_outbox": ("v", "SELECT * FROM harel_take_outbox(1)"),
+    "harel_settle_outbox": ("v", "SELECT harel_settle_outbox('{1,2}')"),
     "harel_ack_spawn": ("v", "SELECT harel_ack_spawn(0)"),
     "harel_delete_timer": ("v", "SELECT harel_delete_timer('e', 'a', 0)"),
+    "harel_publish": ("v", "SELECT harel_publish('new', 'a', 4)"),
+    "harel_publish_many": ("v", "SELECT harel_publish_many('{new,e}', '{a,b}')"),
+    "harel_send": ("v", "SELECT harel_send('e', 'c')"),
+    "harel_claim": ("v", "SELECT * FROM harel_claim('w', 30, 2, 1)"),
+    "harel_ack": ("v", f"SELECT harel_ack({LEASE})"),
+    "harel_nack": ("v", f"SELECT harel_nack({LEASE}, p_max_attempts => 0)"),
+    "harel_extend": ("v", f"SELECT * FROM harel_extend({LEASES}, 30)"),
+    "harel_next": ("v", "SELECT * FROM harel_next('w', 30, 2, p_sleep => 1)"),
+    "harel_finish": (
+        "v",
+        f"SELECT * FROM harel_finish({LEASES},"
+        " '{d}', '{0}', '{1}', '{ev2}', '{1,1}', '{x,NULL}', '{a,b}', '{1}', '{d}', '{p}', '{0}',"
+        " '{1,1}', '{schedule,cancel}', '{b,a}', '{1,1}', '{step}', 1)",
+    ),
+    "harel_redrive": ("v", "SELECT harel_redrive('e')"),
+    "harel_relay": ("v", "SELECT harel_relay()"),
+    "harel_relay_spawns": ("v", "SELECT harel_relay_spawns()"),
+    "harel_fire_timers": ("v", "SELECT harel_fire_timers()"),
+    "harel_tick": ("v", "SELECT * FROM harel_tick()"),
+    "harel_suspend": ("v", "SELECT harel_suspend('e')"),
+    "harel_suspend_all": ("v", "SELECT harel_suspend_all('d', '{RUNNING}', true)"),
+    "harel_resume": ("v", "SELECT harel_resume('suspended')"),
+    "harel_resume_all": ("v", "SELECT harel_resume_all('d', '{SUSPENDED}', true)"),
+    "harel_cancel": ("v", "SELECT harel_cancel('e')"),
+    "harel_cancel_all": ("v", "SELECT harel_cancel_all()"),
+    "harel_purge": ("v", "SELECT harel_purge('e', 1)"),
     "harel_grant": ("v", "SELECT harel_grant('harel_contract_role', 'reader')"),
 }
 READERS = {name for name, (volatility, _) in FUNCTIONS.items() if volatility != "v"}
@@ -129,12 +199,13 @@ def test_public_has_no_privilege(postgresql: psycopg.Connection) -> None:
     assert rows(postgresql, relations) == []
 
 
-def test_every_table_and_sequence_is_dumped(postgresql: psycopg.Connection) -> None:
+def test_every_table_and_sequence_is_dumped_but_for_the_registers(postgresql: psycopg.Connection) -> None:
     relations = f"SELECT c.relname FROM pg_class c WHERE c.oid IN ({MEMBERS}) AND c.relkind IN ('r', 'S')"
     dumped = "SELECT c.relname FROM pg_class c, pg_extension e WHERE c.oid = ANY (e.extconfig) AND e.extname = 'harel'"
     conditions = "SELECT DISTINCT unnest(extcondition) FROM pg_extension WHERE extname = 'harel'"
-    assert {*COLUMNS, "outbox_seq_seq", "spawns_seq_seq"} <= {name for (name,) in rows(postgresql, relations)}
-    assert sorted(rows(postgresql, dumped)) == sorted(rows(postgresql, relations))
+    names = {name for (name,) in rows(postgresql, relations)}
+    assert names == {*COLUMNS, "outbox_seq_seq", "spawns_seq_seq", *REGISTERS}
+    assert {name for (name,) in rows(postgresql, dumped)} == names - REGISTERS
     assert rows(postgresql, conditions) == [("",)]
 
 
@@ -164,14 +235,14 @@ def test_ids_compare_as_bytes(postgresql: psycopg.Connection) -> None:
     other = f"""
         SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
         WHERE c.oid IN ({MEMBERS}) AND c.relkind = 'r' AND a.attname ~ '(^|_)id$'
-            AND a.attcollation <> '"C"'::regcollation
+            AND a.attcollation NOT IN (0, '"C"'::regcollation)
     """
     assert rows(postgresql, other) == []
 
 
 @pytest.mark.parametrize("access", [None, "none", "reader", "worker"])
 def test_each_access_allows_its_functions_and_no_others(postgresql: psycopg.Connection, access: str | None) -> None:
-    postgresql.execute("SELECT harel_commit_cas('e', 'd', '{}', 0)")
+    postgresql.execute(STORE)
     postgresql.execute("CREATE ROLE harel_contract_role")
     if access:
         postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
@@ -200,6 +271,8 @@ def test_a_grant_leaves_no_function_without_its_helpers(postgresql: psycopg.Conn
         ("ST007", "SELECT * FROM harel_list(p_cursor => 'x')"),
         ("ST008", "SELECT * FROM harel_pending_outbox(-1)"),
         ("ST006", "SELECT * FROM harel_due_timers('NaN')"),
+        ("ST008", "SELECT * FROM harel_dead_letters(NULL, -1)"),
+        ("ST001", "SELECT * FROM harel_ids_with_prefix(NULL)"),
     ]
     if access == "worker":
         mistakes += [
@@ -207,6 +280,19 @@ def test_a_grant_leaves_no_function_without_its_helpers(postgresql: psycopg.Conn
             ("ST003", "SELECT harel_commit_cas('e', 'd', 'x', 0)"),
             ("ST004", "SELECT harel_commit('e', 'd', '{}', 0, NULL, '{x}', '{}')"),
             ("ST001", "SELECT harel_ack_outbox(NULL)"),
+            ("ST008", "SELECT * FROM harel_take_outbox(-1)"),
+            ("ST001", "SELECT harel_publish('', 'a')"),
+            ("ST003", "SELECT harel_publish_many('{e}', '{NULL}')"),
+            ("ST010", "SELECT harel_publish('e', 'a', 5)"),
+            ("ST006", "SELECT harel_publish('e', 'a', 0, 'NaN')"),
+            ("ST011", "SELECT * FROM harel_claim('w', -1)"),
+            ("ST008", "SELECT * FROM harel_next('w', 30, NULL)"),
+            ("ST001", "SELECT harel_ack('e', NULL)"),
+            ("ST004", "SELECT * FROM harel_finish('{e}', '{}', '{}', '{}', '{}')"),
+            ("ST008", "SELECT harel_redrive(p_limit => -1)"),
+            ("ST008", "SELECT * FROM harel_tick(-1)"),
+            ("ST001", "SELECT harel_cancel(NULL)"),
+            ("ST002", "SELECT harel_purge('e', NULL)"),
         ]
     postgresql.execute("CREATE ROLE harel_contract_role")
     postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
@@ -221,9 +307,11 @@ def test_a_grant_leaves_no_function_without_its_helpers(postgresql: psycopg.Conn
 def test_every_index_names_the_function_that_it_serves(postgresql: psycopg.Connection) -> None:
     lines = INDEXES.read_text(encoding="utf-8").splitlines()
     served: dict[str, str] = {}
-    for number, line in enumerate(lines):
+    comment = ""
+    for line in lines:
         if match := re.match(r"CREATE (?:UNIQUE )?INDEX (\w+) ", line):
-            served[match[1]] = lines[number - 1]
+            served[match[1]] = comment
+        comment = f"{comment}\n{line}".strip() if line.startswith("-- ") else ""
     unserved = {name: comment for name, comment in served.items() if not re.match(r"-- serves harel_\w+\(\)", comment)}
     assert unserved == {}
     named = {name for comment in served.values() for name in re.findall(r"harel_\w+", comment)}

@@ -17,7 +17,8 @@ $$;
 CREATE TEMP TABLE lease AS SELECT * FROM harel_next('w', 30, p_now => 100);
 CREATE TEMP TABLE answer AS SELECT * FROM harel_finish(
     '{p}', (SELECT array_agg(token) FROM lease), '{d}', '{1}', '{1}',
-    p_spawn_commits => '{1}', p_spawn_children => '{c}', p_spawn_root_paths => '{r}', p_spawn_contexts => '{1}', p_now => 101
+    p_spawn_commits => '{1}', p_spawn_children => '{c}', p_spawn_root_paths => '{r}', p_spawn_contexts => '{1}',
+    p_now => 101
 );
 
 SELECT is(

@@ -15,7 +15,8 @@ CREATE TEMP TABLE answer AS SELECT * FROM harel_finish(
 
 SELECT is(
     ARRAY(
-        SELECT concat_ws(' ', id, definition_id, version, status, parent_id, priority) FROM executions WHERE id <> 'p' ORDER BY id
+        SELECT concat_ws(' ', id, definition_id, version, status, parent_id, priority)
+        FROM executions WHERE id <> 'p' ORDER BY id
     ),
     '{p/a new 1 PENDING p 3,p/b new 1 PENDING p 3}', 'they have the definition and the priority of their parent'
 );
@@ -35,13 +36,16 @@ SELECT is(
 );
 SELECT is(
     ARRAY(
-        SELECT concat_ws(' ', group_id, event::jsonb ->> 'kind', event::jsonb -> 'data') FROM transport_messages ORDER BY group_id
+        SELECT concat_ws(' ', group_id, event::jsonb ->> 'kind', event::jsonb -> 'data')
+        FROM transport_messages ORDER BY group_id
     ),
-    '{p/a Start {},p/b Start {}}', 'of kind Start'
+    ARRAY['p/a Start {}', 'p/b Start {}'], 'of kind Start'
 );
 SELECT ok(
-    (SELECT count(DISTINCT event::jsonb ->> 'id') = 2 AND bool_and(event::jsonb ->> 'id' ~ '^[0-9a-f]{32}$') FROM transport_messages),
-    'under an id of its own'
+    (
+        SELECT count(DISTINCT event::jsonb ->> 'id') = 2 AND bool_and(event::jsonb ->> 'id' ~ '^[0-9a-f]{32}$')
+        FROM transport_messages
+    ), 'under an id of its own'
 );
 SELECT is_empty('SELECT * FROM spawns', 'nothing is left to be created');
 

@@ -10,7 +10,8 @@ $$;
 CREATE TEMP TABLE lease AS SELECT * FROM harel_next('w', 30, p_now => 100);
 CREATE TEMP TABLE answer AS SELECT * FROM harel_finish(
     '{e}', (SELECT array_agg(token) FROM lease), '{d}', '{1}', '{1}',
-    p_emit_commits => '{1,1,1}', p_emit_targets => '{x,y,x}', p_emit_events => '{e to x 2,e to y,e to x 3}', p_now => 101
+    p_emit_commits => '{1,1,1}', p_emit_targets => '{x,y,x}', p_emit_events => '{e to x 2,e to y,e to x 3}',
+    p_now => 101
 );
 
 SELECT is(

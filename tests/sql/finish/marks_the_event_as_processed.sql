@@ -3,7 +3,8 @@ SELECT plan(2);
 DO $$
 BEGIN
     PERFORM harel_commit_cas(e, 'd', '{}', 0) FROM unnest('{a,b,c}'::text[]) e;
-    PERFORM harel_publish(e, format('{"id": "ev of %s"}', e), p_now => 100) FROM unnest('{a,b,c}'::text[]) e, generate_series(1, 2);
+    PERFORM harel_publish(e, format('{"id": "ev of %s"}', e), p_now => 100)
+    FROM unnest('{a,b,c}'::text[]) e, generate_series(1, 2);
 END
 $$;
 CREATE TEMP TABLE lease AS SELECT * FROM harel_next('w', 30, 3, p_now => 100);

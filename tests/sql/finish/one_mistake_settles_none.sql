@@ -61,14 +61,16 @@ CREATE FUNCTION pg_temp.finish(p_change jsonb) RETURNS SETOF record LANGUAGE sql
         '{"ids": ["a", "b"], "defns": ["d", "d"], "datas": ["1", "2"], "olds": [1, 1], "events": ["x", "y"],
         "targets": ["x", null, "y", null], "sent": ["1", "2", "3", "4"],
         "children": ["k", "l"], "roots": ["r", "r"], "contexts": ["1", "2"],
-        "actions": ["schedule", "schedule"], "paths": ["t", "t"], "times": [1, 2], "cap": 5, "now": 101}'::jsonb || p_change
+        "actions": ["schedule", "schedule"], "paths": ["t", "t"], "times": [1, 2], "cap": 5, "now": 101}'::jsonb
+        || p_change
     ) AS c (
         ids text[], defns text[], datas text[], olds bigint[], events text[], targets text[], sent text[],
-        children text[], roots text[], contexts text[], actions text[], paths text[], times float8[], cap integer, now float8
+        children text[], roots text[], contexts text[], actions text[], paths text[], times float8[], cap integer,
+        now float8
     ), harel_finish(
         c.ids,
-        ARRAY(SELECT CASE WHEN p_change ? 'tokens' AND n = 2 THEN NULL ELSE (SELECT token FROM lease LIMIT 1) END
-            FROM generate_series(1, 2) n),
+        ARRAY(SELECT CASE WHEN n = 1 OR p_change -> 'tokens' IS NULL THEN token END FROM lease, generate_series(1, 2) n
+            WHERE group_id = 'a' ORDER BY n),
         c.defns, c.datas, c.olds, c.events, '{1,1,2,2}', c.targets, c.sent, '{1,2}', c.children, c.roots, c.contexts,
         '{1,2}', c.actions, c.paths, c.times, '{s,s}', c.cap, c.now
     ) f
@@ -77,7 +79,7 @@ $$;
 SELECT throws_ok(format('SELECT pg_temp.finish(%L)', change), code, NULL, name) FROM sample ORDER BY place;
 SELECT is(pg_temp.everything(), (SELECT content FROM before), 'nothing of any call stays');
 SELECT is(
-    ARRAY(SELECT result FROM pg_temp.finish('{}') AS f (id text, result text, stored_version int, outbox_seqs bigint[])),
+    ARRAY(SELECT result FROM pg_temp.finish('{}') AS f (id text, result text, version int, outbox_seqs bigint[])),
     '{finished,finished}', 'and without a mistake the call is a good one'
 );
 

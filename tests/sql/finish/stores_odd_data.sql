@@ -18,7 +18,8 @@ CREATE TEMP TABLE answer AS SELECT f.* FROM
 (SELECT array_agg(id ORDER BY id) AS ids, array_agg(data ORDER BY id) AS datas FROM sample) s,
 harel_finish(
     s.ids, (SELECT array_agg(token) FROM lease), array_fill('d'::text, ARRAY[5]), s.datas, '{1,1,1,1,1}',
-    p_traces => s.datas, p_emit_commits => '{1,2,3,4,5}', p_emit_targets => '{x,x,x,x,x}', p_emit_events => s.datas, p_now => 101
+    p_traces => s.datas, p_emit_commits => '{1,2,3,4,5}', p_emit_targets => '{x,x,x,x,x}', p_emit_events => s.datas,
+    p_now => 101
 ) f;
 
 SELECT is((SELECT count(*) FROM answer WHERE result = 'finished'), 5::bigint, 'all are finished');

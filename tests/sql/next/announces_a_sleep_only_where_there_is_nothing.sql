@@ -15,8 +15,10 @@ SELECT is_empty(
     $$SELECT * FROM harel_next('w', 30, p_sleep => 60, p_now => 200)$$, 'with a sleep and without a message'
 );
 SELECT is(
-    (SELECT round(last_value / 1e6 - extract(epoch FROM clock_timestamp())) BETWEEN 50 AND 60 FROM transport_asleep_until),
-    true, 'the end of the sleep is announced, by the clock of the database'
+    (
+        SELECT round(last_value / 1e6 - extract(epoch FROM clock_timestamp())) BETWEEN 50 AND 60
+        FROM transport_asleep_until
+    ), true, 'the end of the sleep is announced, by the clock of the database'
 );
 
 SELECT * FROM finish();

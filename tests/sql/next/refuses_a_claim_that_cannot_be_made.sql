@@ -1,4 +1,4 @@
-SELECT plan(18);
+SELECT plan(19);
 
 DO $$
 BEGIN
@@ -19,6 +19,7 @@ SELECT throws_ok($$SELECT harel_next('w', 30, -1)$$, 'ST008', NULL, 'a negative 
 SELECT throws_ok($$SELECT harel_next('w', 30, 1, NULL)$$, 'ST010', NULL, 'a NULL priority');
 SELECT throws_ok($$SELECT harel_next('w', 30, 1, -1)$$, 'ST010', NULL, 'a negative one');
 SELECT throws_ok($$SELECT harel_next('w', 30, 1, 5)$$, 'ST010', NULL, 'one above 4');
+SELECT throws_ok($$SELECT harel_next('w', 30, p_max_attempts => 0)$$, 'ST008', NULL, 'no attempts');
 SELECT throws_ok($$SELECT harel_next('w', 30, p_sleep => -1)$$, 'ST011', NULL, 'a negative sleep');
 SELECT throws_ok($$SELECT harel_next('w', 30, p_sleep => 'NaN')$$, 'ST011', NULL, 'a sleep of NaN');
 SELECT throws_ok($$SELECT harel_next('w', 30, p_sleep => 'Infinity')$$, 'ST011', NULL, 'an infinite sleep');

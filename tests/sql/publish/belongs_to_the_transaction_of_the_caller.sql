@@ -2,7 +2,11 @@ SELECT plan(4);
 
 DO $$ BEGIN PERFORM harel_publish('g', 'a', 0, 1); END $$;
 SAVEPOINT before;
-DO $$ BEGIN PERFORM harel_publish('g', 'b', 0, 2), harel_publish('h', 'c', 0, 2), harel_publish_many('{i}', '{d}'); END $$;
+DO $$
+BEGIN
+    PERFORM harel_publish('g', 'b', 0, 2), harel_publish('h', 'c', 0, 2), harel_publish_many('{i}', '{d}');
+END
+$$;
 
 SELECT is((SELECT count(*) FROM transport_messages), 4::bigint, 'what was published in it is there');
 ROLLBACK TO SAVEPOINT before;

@@ -15,7 +15,7 @@ $$;
 
 SELECT is(pg_temp.told('SELECT ' || m.call), m.told, m.call)
 FROM (VALUES
-    ($$harel_publish(NULL, 'a')$$, 'ST001 / Execution NULL: the group id is NULL.'),
+    ($$harel_publish(NULL, 'a')$$, 'ST001 / The group id is NULL.'),
     ($$harel_publish('', 'a')$$, $$ST001 / Execution '': the group id has 0 bytes and begins with ''.$$),
     (
         $$harel_publish(repeat('x', 1001), 'a')$$,

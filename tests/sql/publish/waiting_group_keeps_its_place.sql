@@ -8,7 +8,9 @@ BEGIN
 END
 $$;
 
-SELECT is((SELECT available_at FROM transport_groups WHERE group_id = 'g'), 1::double precision, 'it waits since the first');
+SELECT is(
+    (SELECT available_at FROM transport_groups WHERE group_id = 'g'), 1::double precision, 'it waits since the first'
+);
 SELECT is((SELECT event FROM harel_claim('w', 10, p_now => 4)), 'a', 'and comes first');
 SELECT is((SELECT event FROM harel_claim('w', 10, p_now => 4)), 'b', 'before the next group');
 

@@ -99,7 +99,7 @@ class AsyncTransportMethods(AsyncSession[TransportCalls]):
     ) -> list[Delivery]:
         """Claims and loads in one: up to `limit` messages of as many groups, each with its execution.
 
-        Up to half of them go by priority, the others by age. Messages for an execution that does not exist, or is DONE,
+        Up to half of them go by priority, the others by age. Messages for an execution that does not exist, or is
         CANCELLED or FAILED, become dead letters, and those of one that is SUSPENDED stay until it is resumed. sleep:
         where there is nothing, announces that the worker is going to sleep for so many seconds; a message then sends a
         notification on channel().

@@ -149,7 +149,8 @@ class TransportCalls(CallsOfSchema):
             array([lease.group_id for lease in leases]),
             array([lease.token for lease in leases]),
             *_columns(states, 3),
-            array([lease.event.id for lease in leases]),
+            # Without an event it is one that could not be read.
+            array([lease.event.id if lease.event else None for lease in leases]),
             *_columns(emits, 3),
             *_columns(spawns, 4),
             *_columns(timers, 4),

@@ -1,0 +1,27 @@
+SELECT plan(4);
+
+-- Makes the first message of a group a dead letter.
+CREATE FUNCTION pg_temp.kill(p_group_id text, p_times integer DEFAULT 1) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1 .. p_times LOOP
+        UPDATE transport_groups SET available_at = 0 WHERE group_id = p_group_id AND available_at < 'Infinity';
+        PERFORM harel_nack(c.group_id, c.token, 0, 'killed', 1, 0.5) FROM harel_claim('k', 10, p_now => 0) c;
+    END LOOP;
+END
+$$;
+
+DO $$
+BEGIN
+    PERFORM harel_publish('g', 'a', 0, 1), harel_publish('g', 'b', 0, 1);
+    PERFORM pg_temp.kill('g');
+    UPDATE transport_groups SET available_at = 'Infinity';
+END
+$$;
+
+SELECT is(harel_redrive(p_now => 3), 1, 'a message is put back');
+SELECT is((SELECT available_at FROM transport_groups), 'Infinity'::double precision, 'to wait with the others');
+SELECT is_empty('SELECT * FROM harel_claim($$w$$, 10, p_now => 1e300)', 'until the execution is resumed');
+UPDATE transport_groups SET available_at = 4;
+SELECT is((SELECT event FROM harel_claim('w', 10, p_now => 4)), 'a', 'then it comes first');
+
+SELECT * FROM finish();
