@@ -25,5 +25,6 @@ class Step:
     trace: Mapping[str, Any] | None = None
 
 
-# Decides the step that an event causes; None where it changes nothing. The execution that it is given is its own to change.
+# Decides the step that an event causes; None where it changes nothing. The execution that it is given is its own to
+# change.
 Machine = Callable[[Execution, Event], Step | Awaitable[Step | None] | None]
