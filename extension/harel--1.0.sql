@@ -2935,7 +2935,13 @@ BEGIN
         RETURN 0;
     END IF;
     v_busy := @extschema@.harel__busy(v_ids);
-    -- The digits of fire_at are pinned above: ids must not depend on the session.
+    -- The digits of fire_at are pinned above: ids must not depend on the session. Looked up apart from their order, for
+    -- which an index of all timers would be walked.
+    WITH due AS MATERIALIZED (
+        SELECT t.execution_id, t.path, t.fire_at
+        FROM @extschema@.timers t
+        WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy)
+    )
     SELECT
         array_agg(t.execution_id ORDER BY t.fire_at, t.path),
         array_agg(
@@ -2948,8 +2954,7 @@ BEGIN
             ORDER BY t.fire_at, t.path
         )
     INTO v_ids, v_events
-    FROM @extschema@.timers t
-    WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy);
+    FROM due t;
     IF v_ids IS NULL THEN
         RETURN 0;
     END IF;
