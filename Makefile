@@ -1,5 +1,5 @@
 # make            what can be made, in one line each
-# make demo       replay an event log through the store while a worker and the server are killed
+# make demo       orders on their way through three workers, of which one is killed, as is the server
 # make test       run all tests, against an embedded server or the one that HAREL_TEST_DSN names
 
 PYTHON ?= python3
@@ -20,8 +20,8 @@ help: ## this list
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-demo: .venv/made ## replay an event log with crashes on the way (LOG=file for a log of your own)
-	$(BIN)/python -m harel.demo $(if $(LOG),"$(LOG)")
+demo: .venv/made ## orders through workers, with crashes on the way (a log of your own: .venv/bin/harel replay FILE)
+	$(BIN)/python -m harel.demo
 
 test: .venv/made ## run all tests (ARGS='-k name' for some)
 	$(BIN)/pytest -n auto $(ARGS)

@@ -303,7 +303,12 @@ class Worker:
         """Another commit came first: decide anew, on what it left."""
         await asyncio.sleep(random.uniform(0, 0.02))
         lease = delivery.lease
-        exe, already_processed = await self._retried(self._store.load_for_event, lease.group_id, lease.event.id)
+        try:
+            exe, already_processed = await self._retried(self._store.load_for_event, lease.group_id, lease.event.id)
+        except Exception as error:
+            # What the other has left cannot be read.
+            await self._failed(Delivery(lease, None, False, error), error)
+            return
         if exe is None or exe.status in HELD_BACK:
             await self._give_back(lease)
             return
@@ -321,7 +326,11 @@ class Worker:
             return
         log.error("execution %s has failed: %s", lease.group_id, reason, exc_info=error)
         # The step may have changed the execution before it raised.
-        exe, already_processed = await self._retried(self._store.load_for_event, lease.group_id, lease.event.id)
+        try:
+            exe, already_processed = await self._retried(self._store.load_for_event, lease.group_id, lease.event.id)
+        except Exception as unreadable:
+            await self._failed(Delivery(lease, None, False, unreadable), error)
+            return
         if exe is None or already_processed:
             await self._give_back(lease)
             return
@@ -342,13 +351,17 @@ class Worker:
         """Relays and fires timers, also under full load."""
         while True:
             tick = await self._retried(self._claims.tick)
-            pause = self._poll
+            # In the past it is of a server whose clock is behind: no reason to hurry.
+            wait = -1.0 if tick.next_at is None else tick.next_at - time.time()
             if tick.spawned or tick.relayed or tick.fired:
                 self._awake.set()
-                pause = min(pause, _BETWEEN_TICKS)
-            elif tick.next_at is not None and tick.next_at > time.time():
-                pause = min(pause, tick.next_at - time.time() + _SHORTEST_PAUSE)
-            await asyncio.sleep(pause)
+                await asyncio.sleep(min(self._poll, _BETWEEN_TICKS))
+            elif 0 < wait < self._poll:
+                await asyncio.sleep(wait + _SHORTEST_PAUSE)
+                # It may be a message that was parked: nobody else tells of it.
+                self._awake.set()
+            else:
+                await asyncio.sleep(self._poll)
 
     async def _hear(self) -> None:
         """Wakes the worker when a message comes."""
@@ -362,6 +375,8 @@ class Worker:
                 )
                 async with connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                    # What came before was not heard.
+                    self._awake.set()
                     async for _ in connection.notifies():
                         self._awake.set()
             await asyncio.sleep(random.uniform(0, 1))

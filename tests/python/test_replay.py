@@ -1,38 +1,28 @@
-"""Event logs through the store, with workers killed and a server crashed on the way."""
+"""Event logs through the queue, with workers and the server killed on the way."""
 
 import csv
 import gzip
 import json
+import multiprocessing
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from itertools import pairwise
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from harel.demo import write_orders
+from harel import Event, Execution, PostgresStore, PostgresTransport
 from harel.embedded import EmbeddedServer
-from harel.engine.execution import Execution
-from harel.engine.store import PostgresStore
-from harel.replay import (
-    Log,
-    LogError,
-    ProofFailed,
-    Replay,
-    ReplayError,
-    Tally,
-    apply,
-    open_store,
-    prove,
-    read_log,
-)
+from harel.replay import Log, LogError, ProofFailed, Replay, ReplayError, machine, prove, read_log, row_event
 
 HEADER = "case_id,activity,lifecycle,timestamp,resource\n"
 SMALL = HEADER + (
@@ -45,13 +35,28 @@ SMALL = HEADER + (
 )
 
 
-def replay_here(log: Log, store: PostgresStore) -> Tally:
-    """Replays a log in this process."""
-    tally = Tally()
+def replay_here(log: Log, store: PostgresStore) -> None:
+    """Replays a log in this process, without the queue."""
+    apply = machine(log.waits)
     for case_id, rows in log.cases.items():
+        exe = Execution(id=case_id, definition_id=log.definition_id, context={"position": 0})
+        store.save(exe)
         for position in range(len(rows)):
-            apply(store, log.definition_id, case_id, rows, position, log.waits, tally)
-    return tally
+            event = row_event(case_id, rows, position)
+            step: Any = apply(exe, event)
+            store.commit(exe, step.emits, event.id, step.timers, trace=step.trace)
+
+
+def write_orders(path: Path, orders: int) -> None:
+    """A log of orders, the same each time: 4 to 12 rows each, all of them mixed in order of time."""
+    chance = random.Random(1987)
+    rows = []
+    for number in range(orders):
+        at = datetime(2024, 3, 1, tzinfo=UTC) + timedelta(minutes=chance.randrange(60 * 24))
+        for activity in ("placed", *chance.choices(("paid", "packed", "shipped"), k=chance.randrange(3, 12))):
+            rows.append((at.isoformat(), f"order-{number:04},{activity},,{at.isoformat()},Ada\n"))
+            at += timedelta(minutes=chance.randrange(1, 300))
+    path.write_text(HEADER + "".join(row for _, row in sorted(rows)), encoding="utf-8")
 
 
 @pytest.fixture
@@ -64,13 +69,13 @@ def small(tmp_path: Path) -> Log:
 @pytest.fixture
 def orders(tmp_path: Path) -> Log:
     path = tmp_path / "orders.csv"
-    write_orders(path, 60)
+    write_orders(path, 400)
     return read_log(path)
 
 
 @pytest.fixture
 def store(dsn: str) -> Iterator[PostgresStore]:
-    store = open_store(dsn, create_schema=True)
+    store = PostgresStore.from_dsn(dsn)
     yield store
     store.close()
 
@@ -83,6 +88,7 @@ def test_a_log_keeps_cases_and_the_order_of_their_rows(small: Log) -> None:
         "b": ["placed", "cancelled"],
         "c": ["placed"],
     }
+    assert small.order == ["a", "b", "a", "a", "b", "c"]
     assert small.cases["a"][1].resource == "Åsa"
     assert small.cases["a"][1].timestamp == "2024-03-03T09:00:00+00:00"
     assert small.cases["a"][1].at - small.cases["a"][0].at == 49 * 3600
@@ -141,69 +147,27 @@ def test_a_log_that_is_not_there_names_the_file(tmp_path: Path) -> None:
         read_log(tmp_path)
 
 
-def test_generated_orders_have_4_to_12_rows_and_depend_on_the_seed_only(tmp_path: Path) -> None:
-    for name, seed in ("one", 1), ("same", 1), ("two", 2):
-        write_orders(tmp_path / name, 300, seed)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "same").read_bytes() != (tmp_path / "two").read_bytes()
-    log = read_log(tmp_path / "one")
-    assert len(log.cases) == 300
-    assert {len(rows) for rows in log.cases.values()} >= {4, 12}
-    assert all(4 <= len(rows) <= 12 for rows in log.cases.values())
-    assert all(a.at < b.at for rows in log.cases.values() for a, b in pairwise(rows))
-    assert "awaiting payment" in log.waits
-    assert "paid" not in log.waits
+def test_a_waiting_state_arms_a_timer_that_the_next_event_disarms(small: Log) -> None:
+    apply, rows = machine(small.waits), small.cases["a"]
+    exe = Execution(id="a", definition_id="small", context={"position": 0})
+    before = time.time()
+    step: Any = apply(exe, row_event("a", rows, 0))
+    [timer] = step.timers
+    assert (timer.action, timer.path, step.trace["timer"]) == ("schedule", "placed", timer.fire_at)
+    assert timer.fire_at >= before + small.waits["placed"]
+    assert (exe.status, exe.active_path, exe.context, step.emits) == ("RUNNING", "placed", {"position": 1}, ())
+    step = apply(exe, row_event("a", rows, 1))
+    assert [(timer.action, timer.path) for timer in step.timers] == [("cancel", "placed")]
+    step = apply(exe, row_event("a", rows, 2))
+    assert (exe.status, exe.outcome) == ("DONE", "paid, late/COMPLETE")
+    assert [(target, event.id, event.kind) for target, event in step.emits] == [(None, "a#Finished", "Finished")]
 
 
-def test_a_waiting_state_arms_a_timer_that_the_next_event_disarms(small: Log, store: PostgresStore) -> None:
-    rows, tally = small.cases["a"], Tally()
-    apply(store, "small", "a", rows, 0, small.waits, tally)
-    due = rows[0].at + small.waits["placed"]
-    assert store.due_timers(due) == [("a", "placed", due)]
-    apply(store, "small", "a", rows, 1, small.waits, tally)
-    assert store.due_timers(due) == []
-    exe = store.load("a")
-    assert exe is not None
-    assert (exe.status, exe.active_path, exe.context, exe.version) == (
-        "RUNNING", "paid, late/START", {"position": 2}, 2,
-    )  # fmt: skip
-
-
-def test_an_event_delivered_again_is_recognised(small: Log, dsn: str, store: PostgresStore) -> None:
-    assert replay_here(small, store).recognised == 0
-    again = replay_here(small, store)
-    assert (again.applied, again.recognised) == (0, 6)
-    assert [entry.event.kind for entry in store.pending_outbox()] == ["Finished"] * 3
-    assert all(check.holds for check in prove(small, dsn))
-
-
-def test_a_lost_race_is_decided_anew(small: Log, dsn: str, store: PostgresStore) -> None:
-    class Overtaken(PostgresStore):
-        def commit(self, exe: Execution, *arguments: Any, **named: Any) -> list[int]:
-            # The rival handles the very event that this store is about to commit.
-            apply(store, "small", "a", small.cases["a"], exe.version, small.waits, won)
-            return super().commit(exe, *arguments, **named)
-
-    won, lost = Tally(), Tally()
-    loser = Overtaken.from_dsn(dsn, trace_max=0)
-    for position in range(3):
-        apply(loser, "small", "a", small.cases["a"], position, small.waits, lost)
-    loser.close()
-    assert (won.applied, lost.applied, lost.conflicts, lost.recognised) == (3, 0, 3, 3)
-    assert len(store.read_trace("a")) == 3
-
-
-def test_an_event_is_refused_unless_all_before_it_are_applied(small: Log, store: PostgresStore) -> None:
-    with pytest.raises(ReplayError, match="event 1 of case 'a' cannot be applied: 0 rows before"):
-        apply(store, "small", "a", small.cases["a"], 1, small.waits, Tally())
-    apply(store, "small", "a", small.cases["a"], 0, small.waits, Tally())
-    with pytest.raises(ReplayError, match="event 2 of case 'a' cannot be applied: 1 rows before"):
-        apply(store, "small", "a", small.cases["a"], 2, small.waits, Tally())
-
-
-def test_an_execution_of_another_definition_is_left_alone(small: Log, store: PostgresStore) -> None:
-    apply(store, "another", "a", small.cases["a"], 0, small.waits, Tally())
-    with pytest.raises(ReplayError, match="case 'a' is taken by an execution of definition 'another'"):
-        apply(store, "small", "a", small.cases["a"], 1, small.waits, Tally())
+@pytest.mark.parametrize("applied", [0, 2])
+def test_an_event_is_refused_unless_exactly_those_before_it_are_applied(small: Log, applied: int) -> None:
+    exe = Execution(id="a", definition_id="small", context={"position": applied})
+    with pytest.raises(ReplayError, match=f"event 'a#1' cannot be applied: {applied} rows before it have been"):
+        machine(small.waits)(exe, row_event("a", small.cases["a"], 1))
 
 
 @pytest.mark.parametrize(
@@ -234,6 +198,16 @@ def test_an_execution_of_another_definition_is_left_alone(small: Log, store: Pos
         ),
         ("DELETE FROM outbox WHERE source_id = 'c'", "c has emitted 0 events"),
         ("INSERT INTO timers VALUES ('b', 'placed', 0)", "b still waits in placed"),
+        ("INSERT INTO transport_messages VALUES ('b', 7, '{}')", "b still has a message 7"),
+        (
+            "INSERT INTO transport_groups (group_id, available_at, head, tail, priority) VALUES ('b', 0, 5, 5, 0)",
+            "b still has a message 5",
+        ),
+        (
+            "INSERT INTO dead_letters (group_id, seq, event, reason, attempts, published_at) "
+            "VALUES ('b', 1, '{}', 'too often', 20, now())",
+            "b has a dead letter: too often",
+        ),
         ("INSERT INTO spawns (parent_id, child_id, root_path, context) VALUES ('b', 'x', '', '{}')", "still spawns x"),
     ],
 )
@@ -250,70 +224,67 @@ def test_the_proof_detects_a_tampered_store(
 
 
 def test_the_proof_holds_in_a_store_that_has_other_executions(small: Log, dsn: str, tmp_path: Path) -> None:
-    store = open_store(dsn, 'the "schema" of 100 %'.replace('"', ""), create_schema=True)
+    schema = "the schema of 100 %"
     other = tmp_path / "other.csv"
     other.write_text(SMALL.replace("\na,", "\naa,").replace("\nb,", "\nbb,").replace("\nc,", "\ncc,"), encoding="utf-8")
-    replay_here(small, store)
-    replay_here(read_log(other), store)
-    assert [check.compared for check in prove(small, dsn, "the schema of 100 %")] == [3, 6, 3, 6, 3, 3, 2, 0]
-    store.close()
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        store = PostgresStore(connection, schema=schema)
+        replay_here(read_log(other), store)
+        PostgresTransport(connection, schema=schema).publish("elsewhere", Event(kind="waits"))
+    assert Replay(small, dsn, schema=schema, workers=1).run().tally["finished"] == 6
+    assert [check.compared for check in prove(small, dsn, schema)] == [3, 6, 3, 6, 3, 3, 2, 0, 0, 0]
 
 
-def test_workers_that_race_for_every_case_apply_each_event_once(orders: Log, dsn: str, store: PostgresStore) -> None:
-    replayed = Replay(orders, dsn, workers=2, contested=1).run()
-    assert replayed.tally.applied == orders.events
-    assert replayed.tally.recognised == orders.events
-    assert replayed.tally.latencies.total() == orders.events
-    assert 0 < replayed.tally.latency(0.5) <= replayed.tally.latency(0.99)
+def test_every_event_is_handled_once_without_disturbances(orders: Log, dsn: str, store: PostgresStore) -> None:
+    done: list[int] = []
+    replayed = Replay(orders, dsn, workers=2, progressed=done.append).run()
+    assert replayed.tally == {"finished": orders.events}
+    assert (replayed.kills, replayed.crashes) == ([], 0)
+    assert replayed.seconds > 0
+    assert done == sorted(done)
+    assert done[-1] == orders.events
     assert all(check.holds for check in prove(orders, dsn))
 
 
-def test_a_killed_worker_and_a_crashed_server_lose_and_repeat_nothing(orders: Log) -> None:
-    done: list[int] = []
-    crashed_at: list[int] = []
-    with EmbeddedServer(settings={"fsync": "off"}) as server:
-        open_store(server.dsn, create_schema=True).close()
-
-        def crash() -> None:
-            crashed_at.append(done[-1])
-            server.stop("immediate")
-            server.start()
-
-        replayed = Replay(
-            orders, server.dsn, workers=2, kill_at=[0.3], crash_at=[(0.6, crash)], progressed=done.append
-        ).run()
-        checks = prove(orders, server.dsn)
-    [kill] = replayed.kills
-    assert kill.handled > 0
-    assert kill.left > 0
-    assert kill.pid != kill.successor
-    assert 0 < crashed_at[0] < orders.events == done[-1]
-    assert [check.compared for check in checks[:4]] == [60, orders.events, 60, orders.events]
-    assert all(check.holds for check in checks)
-
-
-def test_a_worker_that_cannot_go_on_ends_the_replay(small: Log, dsn: str, store: PostgresStore) -> None:
-    apply(store, "another", "a", small.cases["a"], 0, small.waits, Tally())
-    with pytest.raises(ReplayError, match="worker 1 has failed: ReplayError: case 'a' is taken by"):
+def test_a_replay_does_not_take_over_an_execution(small: Log, dsn: str, store: PostgresStore) -> None:
+    store.save(Execution(id="b", definition_id="another"))
+    with pytest.raises(ReplayError, match="there already is an execution with the id of case 'b'"):
         Replay(small, dsn, workers=1).run()
+    assert multiprocessing.active_children() == []
 
 
-def test_workers_end_when_their_coordinator_is_killed(orders: Log, dsn: str, store: PostgresStore) -> None:
+def test_a_worker_that_ends_unasked_ends_the_replay(orders: Log, dsn: str, store: PostgresStore) -> None:
+    def progressed(events: int) -> None:
+        multiprocessing.active_children()[0].kill()
+
+    with pytest.raises(ReplayError, match="worker 1 has ended with exit code -9 and no word"):
+        Replay(orders, dsn, workers=1, progressed=progressed).run()
+
+
+def test_workers_end_with_their_coordinator_and_another_replay_goes_on(
+    orders: Log, dsn: str, store: PostgresStore
+) -> None:
     program = """
 import os, signal, sys
 from pathlib import Path
 from harel.replay import Replay, read_log
-Replay(read_log(Path(sys.argv[1])), sys.argv[2], progressed=lambda n: os.kill(os.getpid(), signal.SIGKILL)).run()
+
+def progressed(events):
+    if events:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    Replay(read_log(Path(sys.argv[1])), sys.argv[2], workers=2, progressed=progressed).run()
 """
     # The pipes for its output are at their end only when the workers, who inherit them, are gone too.
     done = subprocess.run(
-        [sys.executable, "-c", program, str(orders.path), dsn], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program, str(orders.path), dsn], capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == -signal.SIGKILL
-    assert done.stderr == ""
-    # Whoever comes next finishes what was begun.
-    tally = replay_here(orders, store)
-    assert 0 < tally.recognised < orders.events
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
+    with psycopg.connect(dsn) as connection:
+        [(before,)] = connection.execute("SELECT sum(version - 1) FROM executions")
+    assert 0 < before < orders.events
+    assert Replay(orders, dsn, workers=2).run().tally["finished"] == orders.events - before
     assert all(check.holds for check in prove(orders, dsn))
 
 
@@ -325,53 +296,64 @@ def helpdesk() -> Path:
     return path
 
 
-def test_every_ticket_of_a_help_desk_ends_as_its_log_says(dsn: str, store: PostgresStore) -> None:
+def test_every_ticket_of_a_help_desk_ends_as_its_log_says() -> None:
     path = helpdesk()
-    replayed = Replay(read_log(path), dsn, workers=4, kill_at=[0.25, 0.6]).run()
-    assert len(replayed.kills) == 2
-    assert all(kill.handled > 0 and kill.left > 0 for kill in replayed.kills)
-    assert replayed.tally.conflicts > 0
-    assert replayed.tally.recognised > 0
+    with EmbeddedServer(settings={"fsync": "off"}) as server:
+        PostgresStore.from_dsn(server.dsn).close()
 
-    expected: dict[str, list[dict[str, Any]]] = {}
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            entries = expected.setdefault(row["case_id"], [])
-            before = entries[-1]["to"] if entries else None
-            entries.append(
-                {
-                    "event_id": f"{row['case_id']}#{len(entries)}",
-                    "from": before,
-                    "to": row["activity"],
-                    "timestamp": row["timestamp"],
-                    "resource": row["resource"],
-                }
-            )
-    with psycopg.connect(dsn) as connection:
-        traces: dict[str, list[dict[str, Any]]] = {}
-        for case_id, idx, text in connection.execute("SELECT * FROM trace ORDER BY execution_id, idx"):
-            assert idx == len(traces.setdefault(case_id, []))
-            entry = json.loads(text)
-            entry.pop("timer", None)
-            traces[case_id].append(entry)
-        executions = {
-            case_id: state
-            for case_id, *state in connection.execute(
-                "SELECT id, status, outcome, active_path, version, data::json ->> 'active_path' FROM executions"
-            )
+        def crash() -> None:
+            server.stop("immediate")
+            server.start()
+
+        replayed = Replay(read_log(path), server.dsn, workers=4, kills=20, crash=crash, seed=2).run()
+        assert len(replayed.kills) + replayed.crashes == 20
+        assert len(replayed.kills) > replayed.crashes > 1
+        # In the middle of the work: each left something in its hands, and what it had done before was not in vain.
+        assert all(kill.leases > 0 and kill.pid != kill.successor for kill in replayed.kills)
+        assert sum(kill.handled for kill in replayed.kills) > 0
+
+        expected: dict[str, list[dict[str, Any]]] = {}
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                entries = expected.setdefault(row["case_id"], [])
+                before = entries[-1]["to"] if entries else None
+                entries.append(
+                    {
+                        "event_id": f"{row['case_id']}#{len(entries)}",
+                        "from": before,
+                        "to": row["activity"],
+                        "timestamp": row["timestamp"],
+                        "resource": row["resource"],
+                    }
+                )
+        with psycopg.connect(server.dsn) as connection:
+            traces: dict[str, list[dict[str, Any]]] = {}
+            for case_id, idx, text in connection.execute("SELECT * FROM trace ORDER BY execution_id, idx"):
+                assert idx == len(traces.setdefault(case_id, []))
+                entry = json.loads(text)
+                entry.pop("timer", None)
+                traces[case_id].append(entry)
+            executions = {
+                case_id: state
+                for case_id, *state in connection.execute(
+                    "SELECT id, status, outcome, active_path, version, data::json ->> 'active_path' FROM executions"
+                )
+            }
+            marks = connection.execute("SELECT execution_id, event_id FROM processed_events").fetchall()
+            finished = connection.execute("SELECT source_id, event::json ->> 'kind' FROM outbox").fetchall()
+            left = {
+                table: connection.execute(f"SELECT count(*) FROM {table}").fetchall()
+                for table in ("timers", "spawns", "transport_groups", "transport_messages", "dead_letters")
+            }
+        assert traces == expected
+        assert executions == {
+            case_id: ["DONE", rows[-1]["to"], rows[-1]["to"], len(rows) + 1, rows[-1]["to"]]
+            for case_id, rows in expected.items()
         }
-        marks = connection.execute("SELECT execution_id, event_id FROM processed_events").fetchall()
-        finished = connection.execute("SELECT source_id, event::json ->> 'kind' FROM outbox").fetchall()
-        armed = connection.execute("SELECT count(*) FROM timers").fetchall()
-    assert traces == expected
-    assert executions == {
-        case_id: ["DONE", rows[-1]["to"], rows[-1]["to"], len(rows), rows[-1]["to"]]
-        for case_id, rows in expected.items()
-    }
-    assert sorted(marks) == sorted((case_id, row["event_id"]) for case_id, rows in expected.items() for row in rows)
-    assert sorted(finished) == sorted((case_id, "Finished") for case_id in expected)
-    assert armed == [(0,)]
-    assert all(check.holds for check in prove(read_log(path), dsn))
+        assert sorted(marks) == sorted((case_id, row["event_id"]) for case_id, rows in expected.items() for row in rows)
+        assert sorted(finished) == sorted((case_id, "Finished") for case_id in expected)
+        assert set(map(str, left.values())) == {"[(0,)]"}
+        assert all(check.holds for check in prove(read_log(path), server.dsn))
 
 
 @pytest.fixture
@@ -382,15 +364,15 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def demo_environment(**settings: str) -> dict[str, str]:
-    environment = {name: value for name, value in os.environ.items() if name not in ("HAREL_DSN", "FORCE_COLOR")}
-    return {**environment, "PYTHONUNBUFFERED": "1", **settings}
+def environment(**settings: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("HAREL_DSN", "FORCE_COLOR")}
+    return {**kept, "PYTHONUNBUFFERED": "1", "COLUMNS": "120", **settings}
 
 
-def demo(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def harel_replay(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "harel.demo", *arguments],
-        env=demo_environment(**settings),
+        [sys.executable, "-m", "harel", "replay", *arguments],
+        env=environment(**settings),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -398,12 +380,16 @@ def demo(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_demo_survives_both_disturbances_and_proves_it(orders: Log, folder: Path) -> None:
-    done = demo(str(orders.path), TMPDIR=str(folder), PYTHONIOENCODING="utf-8")
+def test_the_command_shows_the_disturbances_and_the_proof(orders: Log, folder: Path) -> None:
+    done = harel_replay(
+        str(orders.path), "--workers=2", "--kills=2", "--seed=15", TMPDIR=str(folder), PYTHONIOENCODING="utf-8"
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "killed with SIGKILL" in done.stdout
+    assert "2 worker processes" in done.stdout
+    assert "seed 15" in done.stdout
+    assert re.search(r"worker \d \(pid \d+\) killed, \d+ events in its hands", done.stdout)
     assert "stopped with -m immediate" in done.stdout
-    assert done.stdout.count("✓") == 8
+    assert done.stdout.count("✓") == 10
     assert "✗" not in done.stdout
     assert "Trace of order-" in done.stdout
     # A pipe gets neither colours nor a moving bar.
@@ -412,20 +398,24 @@ def test_the_demo_survives_both_disturbances_and_proves_it(orders: Log, folder: 
     assert list(folder.iterdir()) == []
 
 
-def test_the_demo_leaves_a_server_that_is_not_its_own_as_it_was(orders: Log, dsn: str) -> None:
-    done = demo(str(orders.path), HAREL_DSN=dsn, PYTHONIOENCODING="ascii")
+@pytest.mark.parametrize("how", ["--dsn", "HAREL_DSN"])
+def test_the_command_leaves_a_server_that_is_not_its_own_as_it_was(small: Log, dsn: str, how: str) -> None:
+    arguments, settings = (["--dsn", dsn], {}) if how == "--dsn" else ([], {how: dsn})
+    done = harel_replay(str(small.path), "--workers=1", *arguments, PYTHONIOENCODING="ascii", **settings)
     assert (done.returncode, done.stderr) == (0, "")
     assert "will not be crashed" in done.stdout
+    assert "too short" in done.stdout
     assert done.stdout.isascii()
+    assert "?sa" in done.stdout
     with psycopg.connect(dsn) as connection:
         assert connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'harel%'").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM pg_extension WHERE extname = 'harel'").fetchone() == (0,)
 
 
-def test_the_demo_says_what_is_wrong_with_a_log_and_starts_nothing(tmp_path: Path, folder: Path) -> None:
+def test_the_command_says_what_is_wrong_with_a_log_and_starts_nothing(tmp_path: Path, folder: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("case_id,when\n")
-    done = demo(str(path), TMPDIR=str(folder))
+    done = harel_replay(str(path), TMPDIR=str(folder))
     assert done.returncode == 2
     assert done.stderr.startswith(f"{path}, line 1: the header has no column activity")
     assert done.stderr.count("\n") == 1
@@ -433,20 +423,21 @@ def test_the_demo_says_what_is_wrong_with_a_log_and_starts_nothing(tmp_path: Pat
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_demo_leaves_nothing_behind(number: signal.Signals, folder: Path) -> None:
+def test_an_interrupted_replay_leaves_nothing_behind(number: signal.Signals, orders: Log, folder: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "harel.demo"],
-        env=demo_environment(TMPDIR=str(folder)),
+        [sys.executable, "-m", "harel", "replay", str(orders.path), "--workers=2", "--kills=2", "--seed=15"],
+        env=environment(TMPDIR=str(folder)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         # Whoever runs the tests in the background may have them ignore Ctrl-C, and a child inherits that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        # In the middle of the work, then.
-        assert any("killed with SIGKILL" in line for line in process.stdout)
-        process.send_signal(number)
+        # In the middle of the work, then, and to all, as a terminal does.
+        assert any("events in its hands" in line for line in process.stdout)
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "Traceback" not in errors

@@ -40,11 +40,13 @@ class Row:
 class Log:
     """An event log: the rows of each case in the order of the source.
 
+    order: the case of each row, in the order of the source.
     waits: for each state that waits, the seconds after which its timer is due.
     """
 
     path: Path
     cases: Mapping[str, Sequence[Row]]
+    order: Sequence[str]
     waits: Mapping[str, float]
 
     @property
@@ -55,7 +57,7 @@ class Log:
     @property
     def events(self) -> int:
         """The number of rows."""
-        return sum(len(rows) for rows in self.cases.values())
+        return len(self.order)
 
 
 def read_log(path: Path) -> Log:
@@ -66,6 +68,7 @@ def read_log(path: Path) -> Log:
     only after the longest of them, so none comes due in a replay.
     """
     cases: dict[str, list[Row]] = {}
+    order: list[str] = []
     for line, (case_id, activity, lifecycle, timestamp, resource) in records(path):
         if not case_id or not activity:
             raise LogError(f"{path}, line {line}: the {'activity' if case_id else 'case_id'} is empty")
@@ -78,7 +81,8 @@ def read_log(path: Path) -> Log:
         except ValueError:
             raise LogError(f"{path}, line {line}: {timestamp!r} is no ISO 8601 time") from None
         at = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-        cases.setdefault(case_id, []).append(Row(sys.intern(state), timestamp, at, sys.intern(resource)))
+        order.append(sys.intern(case_id))
+        cases.setdefault(order[-1], []).append(Row(sys.intern(state), timestamp, at, sys.intern(resource)))
     if not cases:
         raise LogError(f"{path}, line 2: there are no events")
     stays: dict[str, list[float]] = {}
@@ -86,7 +90,7 @@ def read_log(path: Path) -> Log:
         for row, following in pairwise(rows):
             stays.setdefault(row.state, []).append(following.at - row.at)
     waits = {state: max(seconds) + 1 for state, seconds in stays.items() if median_low(seconds) > WAITS_FROM}
-    return Log(path, cases, waits)
+    return Log(path, cases, order, waits)
 
 
 def records(path: Path) -> Iterator[tuple[int, list[str]]]:

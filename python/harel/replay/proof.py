@@ -91,8 +91,8 @@ _CLAIMS: dict[str, LiteralString] = {
             SELECT * FROM {schema}.processed_events WHERE execution_id IN (SELECT id FROM pg_temp.ours)
         ) p ON p.execution_id = l.case_id AND p.event_id = l.event_id
     """,
-    "each version is the number of events: no step was taken twice": """
-        SELECT c.case_id AS id, e.version = c.rows AS ok, 'has version ' || e.version || ' after ' || c.rows AS what
+    "each version is one more than the number of events: no step was taken twice": """
+        SELECT c.case_id AS id, e.version = c.rows + 1 AS ok, 'has version ' || e.version || ' after ' || c.rows AS what
         FROM pg_temp.log_cases c
         JOIN {schema}.executions e ON e.id = c.case_id
     """,
@@ -141,6 +141,17 @@ _CLAIMS: dict[str, LiteralString] = {
         FULL JOIN (
             SELECT * FROM {schema}.timers WHERE execution_id IN (SELECT id FROM pg_temp.ours)
         ) t ON t.execution_id = a.execution_id AND t.path = a.path
+    """,
+    "no message is left in the queue": """
+        SELECT group_id AS id, false AS ok, 'still has a message ' || coalesce(m.seq, g.head) AS what
+        FROM {schema}.transport_groups g
+        FULL JOIN {schema}.transport_messages m USING (group_id)
+        WHERE group_id IN (SELECT id FROM pg_temp.ours)
+    """,
+    "no message became a dead letter": """
+        SELECT group_id AS id, false AS ok, 'has a dead letter: ' || reason AS what
+        FROM {schema}.dead_letters
+        WHERE group_id IN (SELECT id FROM pg_temp.ours)
     """,
     "no spawn is left pending": """
         SELECT parent_id AS id, false AS ok, 'still spawns ' || child_id AS what
