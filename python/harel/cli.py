@@ -112,6 +112,8 @@ def worker(
     Without --dsn, libpq's PG* variables name the database.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    # The worker itself says that the database does not answer.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     dsn, machines = _checked(dsn or ""), _machines(target)
     try:
         it = Worker(

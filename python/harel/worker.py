@@ -7,6 +7,7 @@ steps emit, and settles. Under load batches fill by themselves, as events wait w
 import asyncio
 import inspect
 import logging
+import math
 import os
 import random
 import signal
@@ -111,6 +112,8 @@ class Worker:
         self._stopping = asyncio.Event()
         self._awake = asyncio.Event()
         self._settled = asyncio.Event()
+        self._armed = asyncio.Event()
+        self._due = math.inf
         self._completions: asyncio.Queue[tuple[Delivery, Completion]] = asyncio.Queue()
 
     def stop(self) -> None:
@@ -293,6 +296,8 @@ class Worker:
             self.tally["repeated"] += 1
         else:
             self.tally["finished" if delivery.error is None else "failed"] += 1
+            self._due = min([self._due, *(timer.fire_at for timer in completion.timers if timer.action == "schedule")])
+            self._armed.set()
         self._release(delivery.lease)
 
     def _release(self, lease: Lease) -> None:
@@ -331,8 +336,12 @@ class Worker:
         except Exception as unreadable:
             await self._failed(Delivery(lease, None, False, unreadable), error)
             return
-        if exe is None or already_processed:
+        if exe is None or already_processed or exe.status is Status.SUSPENDED:
             await self._give_back(lease)
+            return
+        if exe.status is Status.DONE or exe.status in HELD_BACK:
+            # What comes too late does not undo the end.
+            await self._failed(Delivery(lease, exe, False, RuntimeError(reason)), error)
             return
         exe.status = Status.FAILED
         exe.error = reason
@@ -350,18 +359,24 @@ class Worker:
     async def _tick(self) -> None:
         """Relays and fires timers, also under full load."""
         while True:
+            self._due = math.inf
             tick = await self._retried(self._claims.tick)
-            # In the past it is of a server whose clock is behind: no reason to hurry.
-            wait = -1.0 if tick.next_at is None else tick.next_at - time.time()
+            now = time.time()
+            until = now + self._poll
             if tick.spawned or tick.relayed or tick.fired:
                 self._awake.set()
-                await asyncio.sleep(min(self._poll, _BETWEEN_TICKS))
-            elif 0 < wait < self._poll:
-                await asyncio.sleep(wait + _SHORTEST_PAUSE)
-                # It may be a message that was parked: nobody else tells of it.
+                until = now
+            elif tick.next_at is not None and tick.next_at > now:
+                # In the past it is of a server whose clock is behind: no reason to hurry.
+                until = min(until, tick.next_at + _SHORTEST_PAUSE)
+            # A step may arm a timer that is due before that.
+            while (pause := max(min(until, self._due + _SHORTEST_PAUSE), now + _BETWEEN_TICKS) - time.time()) > 0:
+                self._armed.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._armed.wait(), min(pause, self._poll))
+            # It may be a message that was parked: nobody else tells of it.
+            if tick.next_at is not None and tick.next_at <= time.time():
                 self._awake.set()
-            else:
-                await asyncio.sleep(self._poll)
 
     async def _hear(self) -> None:
         """Wakes the worker when a message comes."""

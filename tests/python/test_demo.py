@@ -254,7 +254,10 @@ def ran() -> Iterator[tuple["psycopg.Connection[Any]", str, World]]:
             try:
                 world.begin()
                 deadline = time.monotonic() + 60
-                left = "SELECT FROM executions WHERE status NOT IN ('DONE', 'CANCELLED')"
+                left = (
+                    "SELECT status FROM executions WHERE status NOT IN ('DONE', 'CANCELLED') UNION ALL "
+                    "SELECT group_id FROM transport_groups"
+                )
                 while len(world.confirmed) < len(made) or connection.execute(left).fetchall():
                     world.act()
                     assert time.monotonic() < deadline

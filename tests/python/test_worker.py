@@ -129,7 +129,7 @@ class System:
         own = (self.store._connection.info.backend_pid, self.transport._connection.info.backend_pid)
         found = self.rows(
             f"SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'harel' "
-            f"AND pid <> ALL (%s) AND {where}",
+            f"AND pid <> ALL (%s) AND ({where})",
             list(own),
         )
         return [pid for (pid,) in found]
@@ -231,9 +231,7 @@ def test_a_step_is_committed_with_all_that_it_caused(system: System) -> None:
         system.drain(running)
     assert system.seen("x") == ["Go"]
     assert [entry.event.kind for entry in system.store.pending_outbox()] == ["Told"]
-    assert system.store.due_timers(5e9) == [("x", "/late", 4e9), ("child", "/late", 4e9)] or (
-        sorted(system.store.due_timers(5e9)) == [("child", "/late", 4e9), ("x", "/late", 4e9)]
-    )
+    assert sorted(system.store.due_timers(5e9)) == [("child", "/late", 4e9), ("x", "/late", 4e9)]
     assert system.store.read_trace("x") == [{"event": "Go", "index": 0}]
     child = system.store.load("child")
     assert child is not None
@@ -366,9 +364,7 @@ def test_messages_that_nobody_can_handle(system: System) -> None:
         system.drain(running)
     letters = {letter.group_id: letter.reason for letter in system.transport.dead_letters()}
     assert sorted(letters) == ["event", "nowhere", "strange", "unreadable"]
-    assert letters["strange"] == "_NoMachineError: no machine for the definition 'unheard of'" or (
-        "no machine for the definition 'unheard of'" in letters["strange"]
-    )
+    assert "no machine for the definition 'unheard of'" in letters["strange"]
     assert letters["unreadable"].startswith("ValidationError")
     assert letters["event"].startswith("ValidationError")
     assert letters["nowhere"] == "there is no such execution"
@@ -491,8 +487,30 @@ def test_what_happens_to_an_execution_meanwhile_wins(
         system.publish("good", "After")
         until(lambda: system.seen("good") == ["After"])
     if status:
-        assert system.rows("SELECT status FROM executions WHERE id = 'x'") == [(status,)] or raises
-    assert system.rows("SELECT data FROM executions WHERE id = 'x' AND data LIKE '%%Go%%'") == []
+        assert system.rows("SELECT status FROM executions WHERE id = 'x'") == [(status,)]
+    # Only of one that has ended is the machine asked again.
+    if status != "DONE":
+        assert system.rows("SELECT data FROM executions WHERE id = 'x' AND data LIKE '%%Go%%'") == []
+    if status == "SUSPENDED":
+        assert system.store.resume("x") is True
+        with Running(system.dsn, record) as running:
+            system.drain(running)
+        assert system.seen("x") == ["Go"]
+
+
+def test_an_error_after_the_end_does_not_undo_it(system: System) -> None:
+    def machine(exe: Execution, event: Event) -> Step:
+        if exe.status == Status.DONE:
+            raise RuntimeError("too late")
+        exe.status = Status.DONE
+        return Step(exe)
+
+    system.make("x")
+    system.publish("x", "Finish", "Late")
+    with Running(system.dsn, machine, max_attempts=2) as running:
+        system.drain(running)
+    assert system.store.load("x").status == Status.DONE
+    assert [letter.reason for letter in system.transport.dead_letters()] == ["RuntimeError: too late"]
 
 
 class Gate:

@@ -168,9 +168,7 @@ class Run:
             self._tally += worker.tally
             successor = self._workers[place] = self._start(WORKERS + 1)
             self._display.say(
-                f"{worker.name} (pid {worker.pid}) killed with SIGKILL, {held} messages in hand; "
-                f"{successor.name} starts",
-                "magenta",
+                f"{worker.name} killed with SIGKILL, {held} messages in hand; {successor.name} starts", "magenta"
             )
             self._to_kill = False
             return
