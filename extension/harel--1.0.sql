@@ -1992,6 +1992,7 @@ CREATE FUNCTION @extschema@.harel_ack(
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
@@ -1999,8 +2000,9 @@ BEGIN
     IF p_group_id IS NULL OR p_token IS NULL THEN
         PERFORM @extschema@.harel__refuse_lease(p_group_id);
     END IF;
+    -- The sum, here and below, keeps this from the index by time, on which every lease would be looked at.
     PERFORM FROM @extschema@.transport_groups g
-    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at > v_now
+    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > v_now
     FOR UPDATE;
     IF NOT FOUND THEN
         RETURN false;
@@ -2043,6 +2045,7 @@ CREATE FUNCTION @extschema@.harel_nack(
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
@@ -2054,7 +2057,7 @@ BEGIN
     PERFORM @extschema@.harel__check_duration('delay', p_delay);
     UPDATE @extschema@.transport_groups g
     SET available_at = v_now + p_delay, token = NULL, worker = NULL
-    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at > v_now
+    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > v_now
     RETURNING g.attempts INTO v_attempts;
     IF NOT FOUND THEN
         RETURN false;
@@ -2096,11 +2099,16 @@ BEGIN
     PERFORM @extschema@.harel__check_duration('visibility', p_visibility);
     -- This waits for nobody: where another has locked the group, to publish or to settle, the deadline stays for now.
     RETURN QUERY
-    WITH held AS (
-        SELECT g.group_id
+    WITH leases AS MATERIALIZED (
+        SELECT g.group_id, g.token, g.available_at
         FROM unnest(p_group_ids, p_tokens) AS l (group_id, token)
         JOIN @extschema@.transport_groups g ON g.group_id = l.group_id COLLATE "C" AND g.token = l.token
-        WHERE g.available_at > v_now
+        WHERE g.available_at + 0 > v_now
+    ), held AS (
+        SELECT g.group_id
+        FROM leases l
+        JOIN @extschema@.transport_groups g ON g.group_id = l.group_id AND g.token = l.token
+        WHERE g.available_at + 0 > v_now
         FOR UPDATE OF g SKIP LOCKED
     ), moved AS (
         UPDATE @extschema@.transport_groups g
@@ -2111,10 +2119,8 @@ BEGIN
     )
     SELECT m.group_id, m.available_at FROM moved m
     UNION ALL
-    SELECT g.group_id, g.available_at
-    FROM unnest(p_group_ids, p_tokens) AS l (group_id, token)
-    JOIN @extschema@.transport_groups g ON g.group_id = l.group_id COLLATE "C" AND g.token = l.token
-    WHERE g.available_at > v_now AND g.group_id NOT IN (SELECT m.group_id FROM moved m);
+    SELECT DISTINCT l.group_id, l.available_at FROM leases l
+    WHERE l.group_id NOT IN (SELECT m.group_id FROM moved m);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_extend(text[], uuid[], double precision, double precision)

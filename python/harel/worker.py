@@ -153,15 +153,30 @@ class Worker:
             await self._work()
 
     async def _work(self) -> None:
+        def failed(task: "asyncio.Task[None]") -> bool:
+            return task.done() and not task.cancelled() and task.exception() is not None
+
+        def ended(task: "asyncio.Task[None]") -> None:
+            if failed(task):
+                self.stop()
+                self._settled.set()
+
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 others = [self._tasks.create_task(work()) for work in (self._settle, self._tick, self._hear)]
-                await self._fetch()
-                while self._held:
-                    self._settled.clear()
-                    await self._settled.wait()
                 for other in others:
-                    other.cancel()
+                    other.add_done_callback(ended)
+                try:
+                    await self._fetch()
+                    while self._held and not any(map(failed, others)):
+                        self._settled.clear()
+                        await self._settled.wait()
+                finally:
+                    # Until they are: wait_for() of Python 3.11 loses a cancellation that comes with its result.
+                    while pending := [other for other in others if not other.done()]:
+                        for other in pending:
+                            other.cancel()
+                        await asyncio.wait(pending, timeout=0.1)
         except BaseExceptionGroup as group:
             # The others were cancelled for the first.
             raise group.exceptions[0] from None
@@ -186,7 +201,8 @@ class Worker:
                 # A fuller batch is worth a little waiting, and without room there is nothing else to do.
                 self._settled.clear()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._settled.wait(), None if room == 0 else _FILLING)
+                    async with asyncio.timeout(None if room == 0 else _FILLING):
+                        await self._settled.wait()
                 room = self._concurrency - len(self._held)
                 if room == 0 or self._stopping.is_set():
                     continue
@@ -213,7 +229,8 @@ class Worker:
                 await asyncio.sleep(0)
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._awake.wait(), min(self._poll, _SHORTEST_PAUSE * 2**idle))
+                    async with asyncio.timeout(min(self._poll, _SHORTEST_PAUSE * 2**idle)):
+                        await self._awake.wait()
                 idle = 1 if self._awake.is_set() else min(idle + 1, 20)
 
     def _begin(self, deliveries: Sequence[Delivery]) -> None:
@@ -372,16 +389,16 @@ class Worker:
             # A step may arm a timer that is due before that.
             while (pause := max(min(until, self._due + _SHORTEST_PAUSE), now + _BETWEEN_TICKS) - time.time()) > 0:
                 self._armed.clear()
+                # Not wait_for(): before Python 3.12 it can lose a cancellation.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._armed.wait(), min(pause, self._poll))
+                    async with asyncio.timeout(min(pause, self._poll)):
+                        await self._armed.wait()
             # It may be a message that was parked: nobody else tells of it.
             if tick.next_at is not None and tick.next_at <= time.time():
                 self._awake.set()
 
     async def _hear(self) -> None:
         """Wakes the worker when a message comes."""
-        if not self._listen:
-            return
         channel = await self._retried(self._claims.channel)
         while True:
             with suppress(psycopg.OperationalError):

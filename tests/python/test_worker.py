@@ -50,7 +50,10 @@ class Running:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         self.stop()
         self._thread.join(DEADLINE)
-        assert not self._thread.is_alive(), "the worker does not end"
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+            self._thread.join(DEADLINE)
+            raise AssertionError("the worker does not end") from error
         if self._error is not None and error is None:
             raise self._error
 
@@ -62,6 +65,11 @@ class Running:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.worker.stop)
 
+    def wait(self) -> None:
+        """Waits for the worker to end by itself."""
+        self._thread.join(DEADLINE)
+        assert not self._thread.is_alive(), "the worker goes on"
+
     def check(self) -> None:
         """Raises what ended the worker."""
         if self._error is not None:
@@ -70,7 +78,8 @@ class Running:
     def _run(self) -> None:
         try:
             asyncio.set_event_loop(self._loop)
-            self._loop.run_until_complete(self.worker.run())
+            self._task = self._loop.create_task(self.worker.run())
+            self._loop.run_until_complete(self._task)
         except BaseException as error:
             self._error = error
         finally:
@@ -212,7 +221,7 @@ def test_many_workers_share_the_events(system: System) -> None:
 
 def test_a_step_is_committed_with_all_that_it_caused(system: System) -> None:
     def machine(exe: Execution, event: Event) -> Step | None:
-        if event.kind == "Nothing":
+        if event.kind != "Go":
             return None
         exe.context["seen"] = [event.kind]
         return Step(
@@ -231,14 +240,13 @@ def test_a_step_is_committed_with_all_that_it_caused(system: System) -> None:
         system.drain(running)
     assert system.seen("x") == ["Go"]
     assert [entry.event.kind for entry in system.store.pending_outbox()] == ["Told"]
-    assert sorted(system.store.due_timers(5e9)) == [("child", "/late", 4e9), ("x", "/late", 4e9)]
+    assert system.store.due_timers(5e9) == [("x", "/late", 4e9)]
     assert system.store.read_trace("x") == [{"event": "Go", "index": 0}]
     child = system.store.load("child")
     assert child is not None
-    assert (child.parent_id, child.root_path, child.context["n"]) == ("x", "/region", 1)
-    # A step that changes nothing commits nothing, and its event may come again.
-    assert system.rows("SELECT event_id FROM processed_events WHERE execution_id = 'x'") != []
-    assert system.store.load("x").version == 2
+    assert (child.parent_id, child.root_path, child.context) == ("x", "/region", {"n": 1})
+    # An event that changes nothing leads to no commit.
+    assert [system.store.load(id).version for id in ("x", "child")] == [2, 1]
 
 
 def region(exe: Execution, event: Event) -> Step:
@@ -606,12 +614,11 @@ PROGRAM = """
 import asyncio, signal, sys
 from harel.worker import Step, Worker
 
+released = asyncio.Event()
+
 async def machine(exe, event):
     print("begun", exe.id, flush=True)
-    if event.kind != "Forever":
-        await asyncio.to_thread(sys.stdin.readline)
-    else:
-        await asyncio.Event().wait()
+    await released.wait()
     exe.context["seen"] = [event.kind]
     return Step(exe)
 
@@ -620,9 +627,13 @@ class Told(Worker):
         super().stop()
         print("stopping", flush=True)
 
-worker = Told(sys.argv[1], {"d": machine}, poll=0.05)
-asyncio.run(worker.run(signals=(signal.SIGTERM, signal.SIGINT)))
-print("ended", dict(worker.tally), flush=True)
+async def main():
+    asyncio.get_running_loop().add_reader(sys.stdin, released.set)
+    worker = Told(sys.argv[1], {"d": machine}, poll=0.05)
+    await worker.run(signals=(signal.SIGTERM, signal.SIGINT))
+    print("ended", dict(worker.tally), flush=True)
+
+asyncio.run(main())
 """
 
 
@@ -650,17 +661,17 @@ def test_a_signal_finishes_what_is_in_flight_and_takes_no_more(system: System) -
         assert line(child) == "stopping"
         system.publish("later", "Go")
         assert child.stdin is not None
-        child.stdin.write("\n\n")
+        child.stdin.write("\n")
         child.stdin.flush()
         assert line(child) == "ended {'finished': 2}"
         assert child.wait(DEADLINE) == 0
     assert [system.seen(id) for id in ("a", "b", "later")] == [["Go"], ["Go"], []]
-    assert system.rows("SELECT group_id, token, attempts FROM transport_groups") == [("later", None, 0)]
+    assert system.rows("SELECT group_id, token FROM transport_groups") == [("later", None)]
 
 
 def test_a_second_signal_ends_it_at_once_and_another_takes_over(system: System) -> None:
     system.make("x")
-    system.publish("x", "Forever")
+    system.publish("x", "Go")
     with process(system.dsn) as child:
         assert line(child) == "begun x"
         for _ in range(2):
@@ -674,7 +685,7 @@ def test_a_second_signal_ends_it_at_once_and_another_takes_over(system: System) 
     system.rows("SELECT setval('transport_floor', 1), setval('transport_lift_at', 0)")
     with Running(system.dsn, record) as running:
         system.drain(running)
-    assert system.seen("x") == ["Forever"]
+    assert system.seen("x") == ["Go"]
 
 
 def test_a_worker_killed_in_a_step_loses_nothing(system: System) -> None:
@@ -934,8 +945,17 @@ def test_options_that_make_no_sense_are_refused(options: Any) -> None:
 )
 def test_what_the_database_refuses_ends_the_worker(system: System, options: Any, code: str) -> None:
     with pytest.raises(InvalidArgument) as refused, Running(system.dsn, record, **options) as running:
-        running._thread.join(DEADLINE)
+        running.wait()
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("function", ["harel_tick", "harel_channel", "harel_next"])
+def test_what_no_retry_can_mend_ends_the_worker(system: System, function: str) -> None:
+    system.make("x")
+    with psycopg.connect(system.dsn) as session:
+        session.execute(f"ALTER ROUTINE {function} RENAME TO another")
+    with pytest.raises(psycopg.errors.UndefinedFunction), Running(system.dsn, record, poll=20.0) as running:
+        running.wait()
 
 
 def test_a_database_that_refuses_ends_the_worker(system: System) -> None:

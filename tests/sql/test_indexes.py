@@ -405,12 +405,46 @@ QUEUE_CASES: list[tuple[str, LiteralString, list[str], int]] = [
 ]
 
 
-def test_queue(queue: Plans) -> None:
+def check_cases(plans: Plans, cases: list[tuple[str, LiteralString, list[str], int]]) -> None:
     for _ in range(CALLS):
-        for name, call, indexes, limit in QUEUE_CASES:
-            lines = queue.of(call)
+        for name, call, indexes, limit in cases:
+            lines = plans.of(call)
             for index in indexes:
                 check([f"Call: {name}", *lines], index, limit)
+
+
+def test_queue_with_plans_kept_from_a_small_one(plans: Plans) -> None:
+    """A session that began when there were twelve groups, and was there when twenty thousand came.
+
+    An operator's calls for dead letters may be planned for those that there were.
+    """
+    connection = plans.connection
+    cases = [case for case in QUEUE_CASES if not re.match("dead letters|redrive", case[0])]
+    connection.execute("SET client_min_messages = warning")
+    connection.execute(QUEUE)
+    connection.execute(
+        "INSERT INTO transport_groups (group_id, available_at, head, tail, priority)"
+        " SELECT 'q' || n, n, 1, 1, n % 5 FROM generate_series(1, 12) n;"
+        " INSERT INTO transport_messages (group_id, seq, event) SELECT 'q' || n, 1, '{}' FROM generate_series(1, 12) n;"
+        " INSERT INTO dead_letters (group_id, seq, event, reason, attempts, published_at)"
+        " VALUES ('q7', 1, 'e', 'r', 1, now());"
+    )
+    connection.execute(ANALYZE)
+    connection.commit()
+    for _ in range(CALLS):
+        for _, call, _, _ in cases:
+            with connection.transaction(force_rollback=True):
+                connection.execute(call)
+    connection.execute("DELETE FROM transport_groups; DELETE FROM transport_messages; DELETE FROM dead_letters;")
+    connection.execute(GROUPS)
+    connection.execute("SELECT setval('transport_lift_at', 9000000000000000)")
+    connection.commit()
+    connection.execute("SET client_min_messages = notice")
+    check_cases(plans, cases)
+
+
+def test_queue(queue: Plans) -> None:
+    check_cases(queue, QUEUE_CASES)
 
 
 @pytest.mark.parametrize("priority", [0, 3])
