@@ -399,6 +399,8 @@ class Worker:
 
     async def _hear(self) -> None:
         """Wakes the worker when a message comes."""
+        if not self._listen:
+            return
         channel = await self._retried(self._claims.channel)
         while True:
             with suppress(psycopg.OperationalError):
