@@ -130,9 +130,13 @@ class Worker:
         """
         loop, this = asyncio.get_running_loop(), asyncio.current_task()
 
+        working = True
+
         def interrupted() -> None:
-            if self._stopping.is_set() and this is not None:
+            if self._stopping.is_set() and working and this is not None:
                 this.cancel()
+                # Again, if need be: see _work().
+                loop.call_later(0.1, interrupted)
             self.stop()
 
         async with AsyncExitStack() as closing:
@@ -150,7 +154,10 @@ class Worker:
             for number in signals:
                 loop.add_signal_handler(number, interrupted)
                 closing.callback(loop.remove_signal_handler, number)
-            await self._work()
+            try:
+                await self._work()
+            finally:
+                working = False
 
     async def _work(self) -> None:
         def failed(task: "asyncio.Task[None]") -> bool:
@@ -176,7 +183,8 @@ class Worker:
                     while pending := [other for other in others if not other.done()]:
                         for other in pending:
                             other.cancel()
-                        await asyncio.wait(pending, timeout=0.1)
+                        with suppress(asyncio.CancelledError):
+                            await asyncio.wait(pending, timeout=0.1)
         except BaseExceptionGroup as group:
             # The others were cancelled for the first.
             raise group.exceptions[0] from None
