@@ -3137,7 +3137,7 @@ BEGIN
         PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
         v_changed := v_changed || v_row.id;
     END LOOP;
-    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = ANY (v_changed) ORDER BY g.group_id FOR UPDATE;
+    PERFORM @extschema@.harel__lock_groups(v_changed);
     IF p_to = 'SUSPENDED' THEN
         UPDATE @extschema@.transport_groups g
         SET available_at = 'Infinity', token = NULL, worker = NULL

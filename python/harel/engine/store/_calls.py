@@ -5,6 +5,7 @@ here stands only how to reach them.
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -68,7 +69,7 @@ def _quoted_element(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-class CallsOfSchema:
+class CallsOfSchema(ABC):
     """Calls of the store in one schema, in terms of the models of one engine."""
 
     def __init__(
@@ -81,9 +82,9 @@ class CallsOfSchema:
         self.event_type = event_type
         self._prepare(function_prefix(schema))
 
+    @abstractmethod
     def _prepare(self, prefix: str) -> None:
         """Makes the statements, for functions whose names begin with `prefix`."""
-        raise NotImplementedError
 
 
 class Calls(CallsOfSchema):
