@@ -1,5 +1,6 @@
 # make            what can be made, in one line each
 # make demo       orders on their way through three workers, of which one is killed, as is the server
+# make bench      what is claimed of speed, measured beside peers: tests/bench/RESULTS.md
 # make test       run all tests, against an embedded server or the one that HAREL_TEST_DSN names
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := .venv/bin
 EXTENSION := extension/harel--1.0.sql
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format build generate verify install wheel clean
+.PHONY: help demo test bench check format build generate verify install wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -25,6 +26,9 @@ demo: .venv/made ## orders through workers, with crashes on the way (a log of yo
 
 test: .venv/made ## run all tests (ARGS='-k name' for some)
 	$(BIN)/pytest -n auto $(ARGS)
+
+bench: .venv/made ## ratios beside peers, into tests/bench/RESULTS.md (ONLY=name: one of them, to the terminal)
+	cd tests && ../$(BIN)/python -m bench $(if $(ONLY),$(ONLY),--write bench)
 
 check: .venv/made verify ## format, lint, types, and generated files up to date
 	$(BIN)/ruff format --check .

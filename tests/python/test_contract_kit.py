@@ -4,14 +4,14 @@ Its import name is ours, so it lives in an environment of its own, and kit_bridg
 HAREL_CONTRACT_KIT names the interpreter of an environment that has it already.
 """
 
-import fcntl
 import os
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from bench.peer import EnvironmentFailed, environment
 
 ROOT = Path(__file__).parents[2]
 BRIDGE = Path(__file__).with_name("kit_bridge.py")
@@ -36,22 +36,12 @@ def kit() -> str:
     if given := os.environ.get("HAREL_CONTRACT_KIT"):
         return given
     requirements = [PACKAGE, *tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]]
-    place = ROOT / ".venv" / "contract-kit"
-    python, made = place / "bin" / "python", place / "made"
-    place.parent.mkdir(exist_ok=True)
-    # One process of pytest-xdist makes it for all. The lock is beside it, because making it clears the folder.
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (python.exists() and made.exists() and made.read_text() == "\n".join(requirements)):
-            subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
-            install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-            done = subprocess.run(install, capture_output=True, text=True)
-            if done.returncode != 0:
-                if os.environ.get("CI") == "true":
-                    pytest.fail(f"the contract kit cannot be installed:\n{done.stderr}")
-                pytest.skip(f"the contract kit cannot be installed: {done.stderr.splitlines()[-1]}")
-            made.write_text("\n".join(requirements))
-    return str(python)
+    try:
+        return str(environment("contract-kit", requirements))
+    except EnvironmentFailed as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"the contract kit cannot be installed:\n{error}")
+        pytest.skip(f"the contract kit cannot be installed: {str(error).splitlines()[-1]}")
 
 
 def run(kit: str, *arguments: str) -> "subprocess.CompletedProcess[str]":

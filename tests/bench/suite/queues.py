@@ -1,0 +1,137 @@
+"""The queue beside those of peers, and how soon an idle worker is awake."""
+
+import asyncio
+import random
+import statistics
+import time
+from typing import Any
+
+import psycopg
+
+from harel import AsyncPostgresTransport, Event, Execution, PostgresStore, PostgresTransport, Step
+from harel.worker import Worker
+
+from ..harness import Bench
+from ..peer import Own, Peer
+
+PAYLOAD = {"order": 4711, "amount": 99.5, "note": "a line of text that stands for something"}
+BATCH = 100
+JOBS = 10
+
+
+def peer_queue(bench: Bench) -> None:
+    """Publishing and draining, beside procrastinate and pgqueuer; our drain commits a state with each event."""
+    for name in ("procrastinate", "pgqueuer"):
+        with bench.database() as dsn, bench.database(store=False) as theirs:
+            with Own(dsn) as ours, Peer(f"{name}_queue", theirs) as peer:
+                transport = PostgresTransport.from_dsn(dsn)
+                turn = 0
+
+                def publish() -> None:
+                    nonlocal turn
+                    turn += 1
+                    transport.publish(f"group-{turn}", Event(kind="Go", data=PAYLOAD))
+
+                def publish_many() -> None:
+                    nonlocal turn
+                    turn += BATCH
+                    transport.publish_many(
+                        [(f"group-{turn - n}", Event(kind="Go", data=PAYLOAD)) for n in range(BATCH)]
+                    )
+
+                many = bench.rate(publish_many)
+                jobs = max(20, int(2000 * bench.seconds))
+                request: dict[str, Any] = {"seconds": bench.seconds, "payload": PAYLOAD}
+                bench.compare(
+                    "transport.publish()", bench.rate(publish),
+                    name, lambda peer=peer, request=request: peer.rate("publish", **request),
+                    parameters="async", unit="messages/s",
+                )  # fmt: skip
+                bench.compare(
+                    f"transport.publish_many() of {BATCH}", lambda many=many: many() * BATCH,
+                    name, lambda peer=peer, request=request: peer.rate("publish_many", batch=BATCH, **request),
+                    parameters="async", unit="messages/s",
+                )  # fmt: skip
+                transport.close()
+                with psycopg.connect(dsn, autocommit=True) as session:
+                    session.execute("TRUNCATE transport_groups, transport_messages")
+                bench.compare(
+                    "worker", lambda ours=ours, jobs=jobs: ours.rate("drain", executions=2 * jobs // JOBS, events=JOBS),
+                    name, lambda peer=peer, jobs=jobs: peer.rate("drain", jobs=jobs, payload=PAYLOAD),
+                    parameters="async, one process", unit="messages/s",
+                )  # fmt: skip
+
+
+def wake(bench: Bench) -> None:
+    """How soon after a publish an idle worker calls the machine, beside how soon a bare LISTEN hears a NOTIFY."""
+    with bench.database() as dsn, asyncio.Runner() as runner:
+        store = PostgresStore.from_dsn(dsn)
+        store.save(Execution(id="e", definition_id="d", status="RUNNING"))
+        store.close()
+        reactions = runner.run(_Reactions.start(dsn, max(2, int(20 * min(1, bench.seconds)))))
+        bench.compare(
+            "an idle worker's reaction", lambda: runner.run(reactions.of_worker()),
+            "a bare LISTEN", lambda: runner.run(reactions.of_listen()),
+            parameters="async", unit="s",
+        )  # fmt: skip
+        runner.run(reactions.end())
+
+
+class _Reactions:
+    """Both sides, idle; the figures are medians of some reactions in seconds, from the return of the publish."""
+
+    def __init__(self, dsn: str, count: int) -> None:
+        self._count = count
+        self._heard = asyncio.Event()
+        self._heard_at = 0.0
+        self._worker = Worker(dsn, {"d": self._step})
+
+    @classmethod
+    async def start(cls, dsn: str, count: int) -> "_Reactions":
+        self = cls(dsn, count)
+        self._working = asyncio.create_task(self._worker.run())
+        self._transport = await AsyncPostgresTransport.from_dsn(dsn)
+        self._session = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+        listener = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+        await listener.execute("LISTEN bench")
+        self._listening = asyncio.create_task(self._listen(listener))
+        return self
+
+    def _hear(self) -> None:
+        self._heard_at = time.perf_counter()
+        self._heard.set()
+
+    def _step(self, execution: Execution, event: Event) -> Step:
+        self._hear()
+        return Step(execution)
+
+    async def _listen(self, listener: "psycopg.AsyncConnection[Any]") -> None:
+        async with listener:
+            async for _ in listener.notifies():
+                self._hear()
+
+    async def _measure(self, send: Any) -> float:
+        times = []
+        for _ in range(self._count):
+            # The worker is to be asleep again.
+            await asyncio.sleep(random.uniform(0.02, 0.05))
+            self._heard.clear()
+            await send()
+            sent_at = time.perf_counter()
+            await self._heard.wait()
+            times.append(max(self._heard_at - sent_at, 0.0))
+        return statistics.median(times)
+
+    async def of_worker(self) -> float:
+        return await self._measure(lambda: self._transport.publish("e", Event(kind="go")))
+
+    async def of_listen(self) -> float:
+        return await self._measure(lambda: self._session.execute("NOTIFY bench"))
+
+    async def end(self) -> None:
+        self._worker.stop()
+        await self._working
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
+        await self._session.close()
+        await self._transport.close()
