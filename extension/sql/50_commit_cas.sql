@@ -127,6 +127,8 @@ AS $$
 DECLARE
     v_json jsonb;
     v_status text;
+    v_priority smallint := 0;
+    v_finished_at timestamptz;
 BEGIN
     -- Each expression here is paid for at every commit, so an id that can only match no row is looked at afterwards.
     IF p_data IS NULL
@@ -143,7 +145,20 @@ BEGIN
         v_json := @extschema@.harel__fields(p_id, p_data);
     END;
 
-    v_status := v_json ->> 'status';
+    v_status := coalesce(left(v_json ->> 'status', 100), '');
+    -- Most have neither, and an expression in the statements below is set up at every commit, whether it is reached or
+    -- not.
+    IF v_json ? 'priority' AND v_json ->> 'priority' IN ('1', '2', '3', '4') THEN
+        v_priority := v_json ->> 'priority';
+    END IF;
+    IF v_status IN ('DONE', 'CANCELLED', 'FAILED') THEN
+        v_finished_at := coalesce(
+            @extschema@.harel__finished_at(v_json),
+            -- Saved again, it has been final since then.
+            (SELECT e.finished_at FROM @extschema@.executions e WHERE e.id = p_id AND e.version = p_old),
+            now()
+        );
+    END IF;
 
     IF p_old = 0 THEN
         IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
@@ -152,18 +167,8 @@ BEGIN
         INSERT INTO @extschema@.executions AS e (
             id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
         ) VALUES (
-            p_id, p_defn, p_data, 1,
-            coalesce(left(v_status, 100), ''),
-            v_json ->> 'outcome',
-            v_json ->> 'active_path',
-            v_json ->> 'parent_id',
-            CASE v_json ->> 'priority'
-                WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 WHEN '4' THEN 4 ELSE 0
-            END,
-            CASE
-                WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED')
-                    THEN coalesce(@extschema@.harel__finished_at(v_json), now())
-            END
+            p_id, p_defn, p_data, 1, v_status,
+            v_json ->> 'outcome', v_json ->> 'active_path', v_json ->> 'parent_id', v_priority, v_finished_at
         )
         ON CONFLICT (id) DO NOTHING;
     ELSE
@@ -171,18 +176,13 @@ BEGIN
         SET definition_id = p_defn,
             data = p_data,
             version = p_old + 1,
-            status = coalesce(left(v_status, 100), ''),
+            status = v_status,
             outcome = v_json ->> 'outcome',
             active_path = v_json ->> 'active_path',
             parent_id = v_json ->> 'parent_id',
-            priority = CASE v_json ->> 'priority'
-                WHEN '1' THEN 1 WHEN '2' THEN 2 WHEN '3' THEN 3 WHEN '4' THEN 4 ELSE 0
-            END,
+            priority = v_priority,
             updated_at = now(),
-            finished_at = CASE
-                WHEN v_status IN ('DONE', 'CANCELLED', 'FAILED')
-                    THEN coalesce(@extschema@.harel__finished_at(v_json), e.finished_at, now())
-            END
+            finished_at = v_finished_at
         WHERE e.id = p_id AND e.version = p_old;
     END IF;
     IF NOT FOUND THEN

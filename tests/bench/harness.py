@@ -93,8 +93,8 @@ class Comparison:
 class Bench:
     """A server, and what is measured on it.
 
-    rounds and seconds: how many blocks of each side, and how long one lasts. scale: 1 for the sizes that the goals name,
-    such as a million rows.
+    rounds and seconds: how many blocks of each side, and how long one lasts.
+    scale: 1 for the sizes that the goals name, such as a million rows.
     """
 
     def __init__(self, server: EmbeddedServer, rounds: int, seconds: float, scale: float) -> None:
@@ -131,7 +131,10 @@ class Bench:
         goal: Goal | None = None,
         rounds: int = 1,
     ) -> Comparison:
-        """Runs the blocks of both in turn (no `b`: the other side cannot do it); `rounds` multiplies those of the bench where the noise asks for more."""
+        """Runs the blocks of both in turn; without `b` the other side cannot do it.
+
+        rounds: by how much those of the bench are multiplied, where the noise asks for more.
+        """
         comparison = Comparison(self.current, what, against, parameters, unit, goal)
         for _ in range(self.rounds * rounds if b else 0):
             assert b

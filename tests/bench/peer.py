@@ -4,7 +4,7 @@ import fcntl
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -61,10 +61,16 @@ class Driven:
         self._process.stdin.flush()
         return self._answer()
 
-    def rate(self, operation: str, **parameters: Any) -> float:
-        """What was done in a second."""
-        answer = self.ask(operation, **parameters)
-        return float(answer["count"] / answer["seconds"])
+    def block(self, operation: str, **parameters: Any) -> Callable[[], float] | None:
+        """A block of that operation, whose figure is what was done in a second; None where it is not offered."""
+        if operation not in self.offers:
+            return None
+
+        def block() -> float:
+            answer = self.ask(operation, **parameters)
+            return float(answer["count"] / answer["seconds"])
+
+        return block
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout

@@ -1,12 +1,11 @@
 """Snapshots of state per second of LangGraph's PostgresSaver (PyPI langgraph-checkpoint-postgres), for serve.py.
 
-`put` with `seconds` and `data`: puts the next checkpoint of a thread at every call. `get` with `seconds` and `data`: gets
-the newest checkpoint of a thread at every call. `data`, a JSON object, is the state. Both answer
+`put` with `seconds` and `data`: puts the next checkpoint of a thread at every call. `get` with `seconds` and `data`:
+gets the newest checkpoint of a thread at every call. `data`, a JSON object, is the state. Both answer
 `{"count": calls, "seconds": time taken}` and go round THREADS threads, which the operation makes for itself.
 """
 
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count, cycle
 from typing import Any
@@ -83,7 +82,7 @@ class Snapshots:
         threads = self._threads(data)
         for thread in threads:
             thread.verify(data)
-        turns: Iterator[Thread] = cycle(threads)
+        turns = cycle(threads)
         return repeat(lambda: next(turns).get(), seconds)
 
     def _threads(self, data: dict[str, Any]) -> list[Thread]:
@@ -97,6 +96,9 @@ class Snapshots:
         return threads
 
 
+# The connection is set up as the documentation says. A saver does one thing at a time, whatever it has (it holds a
+# lock), so a pool only adds its own work: it was slower. A saver given a pipeline was no faster to put, as every put
+# waits for the end of a pipeline anyway, and slower to get.
 def main(dsn: str) -> None:
     with Connection.connect(dsn, autocommit=True, prepare_threshold=0, row_factory=dict_row) as connection:
         saver = PostgresSaver(connection)

@@ -14,9 +14,14 @@ from procrastinate.tasks import Task
 from psycopg_pool import AsyncConnectionPool
 from serve import Answer, repeat, serve
 
-CONCURRENCY = 10
+# A worker fetches its jobs one at a time, so several workers on one event loop are faster than one of a high
+# concurrency: four of one job each drained 2389 jobs a second where one of 5, 10 and 40 jobs drained 1762, 1782 and
+# 1424 (medians of 14 runs by turns, 2 CPUs); 6 and 8 workers, more jobs each and more connections could not be told
+# from it. uvloop gave 7 %. A connection that commits each statement by itself saves BEGIN and COMMIT. Publishing goes
+# without asyncio and the pool, on a connection given to the deferrer. Jobs are kept when done, as is the default.
+WORKERS = 4
+CONCURRENCY = 1
 POOL_SIZE = 4
-WORKERS = 1
 ENQUEUE_BATCH = 500
 
 
@@ -76,10 +81,10 @@ class Queue:
         return answer | {"count": answer["count"] * batch}
 
     def drain(self, jobs: int, payload: dict[str, Any]) -> Answer:
-        """The seconds from the start of the worker's first job until the last of the jobs is recorded as done.
+        """The seconds from when the workers are up until the last of the jobs is recorded as done.
 
-        The clock is started by a job ahead of the counted ones, when the worker is up. A worker that is told not to
-        wait ends when it finds no further job and all it took are recorded: 5 ms after the last at most.
+        The clock is started by a job of its own, the first that a worker runs. A worker that is told not to wait ends
+        when it finds no further job and all that it took are recorded, about 5 ms after the last of them.
         """
         self.ran.clear()
         self.starter.configure(connection=self.connection).defer()
@@ -109,7 +114,7 @@ class Queue:
         done = self.connection.execute(
             "SELECT id FROM procrastinate_jobs WHERE status = 'succeeded' AND attempts = 1 AND task_name = 'no_op'"
         ).fetchall()
-        if sorted(self.ran) != ids or sorted(done) != [(id_,) for id_ in ids]:
+        if sorted(self.ran) != sorted(ids) or sorted(id_ for (id_,) in done) != sorted(ids):
             raise RuntimeError(f"of {len(ids)} jobs {len(self.ran)} ran and {len(done)} were recorded as done once")
 
 

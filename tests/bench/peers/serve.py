@@ -1,7 +1,7 @@
 """How a peer is driven: a process in the environment of its own, with a line of JSON for each request and answer.
 
-It runs `SCRIPT DSN`, says which operations it offers, `{"offers": [NAME, ...]}`, once it is set up, and then answers `{"do": NAME, ...}` with the counts and
-times of what it did, until its input ends. What it prints for people goes to standard error.
+It runs as `SCRIPT DSN`, says `{"offers": [NAME, ...]}` once it is set up, and then answers each `{"do": NAME, ...}`
+with the counts and times of what it did, until its input ends. What it prints for people goes to standard error.
 """
 
 import json

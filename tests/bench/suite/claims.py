@@ -73,23 +73,22 @@ def claim_groups(bench: Bench) -> None:
 
 
 def claim_snapshot(bench: Bench) -> None:
-    """A claim, and a claim with its finish, after a million messages under a snapshot held open, beside a fresh queue."""
+    """A claim, alone and with its finish, after a million messages under a held snapshot, beside a fresh queue."""
     groups = bench.size(GROUPS)
-    with queue(bench, groups) as worn, queue(bench, groups) as fresh:
-        with psycopg.connect(worn.session.info.dsn) as other:
-            other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-            other.execute("SELECT count(*) FROM transport_groups")
-            chunk = min(CHUNK, groups)
-            for _ in range(bench.size(MESSAGES) // chunk):
-                worn.undo_claim(worn.claim(chunk))
-            parameters = "async, 1,000,000 messages over 10,000 groups"
-            bench.compare(
-                "harel_claim() under a held snapshot", bench.median_time(worn.claim, CALLS, worn.undo_claim),
-                "fresh", bench.median_time(fresh.claim, CALLS, fresh.undo_claim),
-                parameters=parameters, unit="s", goal=at_most(3), rounds=2,
-            )  # fmt: skip
-            bench.compare(
-                "claim and finish under a held snapshot", bench.median_time(worn.serve, CALLS, worn.publish),
-                "fresh", bench.median_time(fresh.serve, CALLS, fresh.publish),
-                parameters=parameters, unit="s", goal=at_most(3), rounds=2,
-            )  # fmt: skip
+    chunk = min(CHUNK, groups)
+    parameters = "async, 1,000,000 messages over 10,000 groups"
+    with queue(bench, groups) as worn, queue(bench, groups) as fresh, psycopg.connect(worn.session.info.dsn) as other:
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT count(*) FROM transport_groups")
+        for _ in range(bench.size(MESSAGES) // chunk):
+            worn.undo_claim(worn.claim(chunk))
+        bench.compare(
+            "harel_claim() under a held snapshot", bench.median_time(worn.claim, CALLS, worn.undo_claim),
+            "fresh", bench.median_time(fresh.claim, CALLS, fresh.undo_claim),
+            parameters=parameters, unit="s", goal=at_most(3), rounds=2,
+        )  # fmt: skip
+        bench.compare(
+            "claim and finish under a held snapshot", bench.median_time(worn.serve, CALLS, worn.publish),
+            "fresh", bench.median_time(fresh.serve, CALLS, fresh.publish),
+            parameters=parameters, unit="s", goal=at_most(3), rounds=2,
+        )  # fmt: skip

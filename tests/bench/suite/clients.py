@@ -3,57 +3,58 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import psycopg
 
 from harel import Event, PostgresStore, TimerOp
 
-from ..harness import Bench, at_least
+from ..harness import Bench, at_least, with_disk
 from ..network import delayed
 from ..peer import Peer
 from ..samples import sample
 
 EXECUTIONS = 100
-# What the peers' methods shall be beaten by, at these milliseconds a round trip.
+# How many times as fast as the peer's a method shall be, at so many milliseconds a round trip.
 GOALS = {
-    ("save", 0): 1.5, ("commit", 0): 3.0, ("load", 0): 2.0,
-    ("save", 1): 2.4, ("commit", 1): 8.0, ("load", 1): 2.6,
-}  # fmt: skip
+    0: {"save": 1.5, "commit": 3.0, "load": 2.0},
+    1: {"save": 2.4, "commit": 8.0, "load": 2.6},
+    5: dict.fromkeys(("save", "commit", "load")),
+}
 
 
 def save(bench: Bench) -> None:
     """store.save() beside an UPDATE of the same bytes by its id and version, on a psycopg connection in autocommit."""
-    with bench.database() as dsn, psycopg.connect(dsn, autocommit=True) as session:
-        session.execute("CREATE TABLE by_hand (LIKE executions INCLUDING ALL)")
+    with bench.database() as dsn:
         for kilobytes in (1, 10, 100):
             for wait in (False, True):
-                store = PostgresStore.from_dsn(dsn)
-                store.save(exe := sample(kilobytes))
-                data = exe.model_dump_json()
-                session.execute("INSERT INTO by_hand SELECT * FROM executions WHERE id = %s", [exe.id])
-                for connection in (session, store._connection):
-                    connection.execute(f"SET synchronous_commit = {'on' if wait else 'off'}")
-                version = exe.version
+                _save(bench, with_disk(dsn, wait), kilobytes, wait)
 
-                def update() -> None:
-                    nonlocal version
-                    cursor = session.execute(
-                        "UPDATE by_hand SET data = %s, version = %s WHERE id = %s AND version = %s",
-                        (data, version + 1, exe.id, version),
-                    )
-                    assert cursor.rowcount == 1
-                    version += 1
 
-                asked = kilobytes == 1
-                bench.compare(
-                    "store.save()", bench.rate(lambda: store.save(exe)),
-                    "UPDATE by psycopg", bench.rate(update),
-                    parameters=f"{kilobytes} KB, {'fsync' if wait else 'async'}",
-                    goal=at_least(0.90) if asked else None,
-                    rounds=3 if asked else 1,
-                )  # fmt: skip
-                store.close()
+def _save(bench: Bench, dsn: str, kilobytes: int, wait: bool) -> None:
+    exe = sample(kilobytes)
+    with closing(PostgresStore.from_dsn(dsn)) as store, psycopg.connect(dsn, autocommit=True) as session:
+        store.save(exe)
+        session.execute("CREATE TABLE IF NOT EXISTS by_hand (LIKE executions INCLUDING ALL)")
+        session.execute("INSERT INTO by_hand SELECT * FROM executions WHERE id = %s", [exe.id])
+        data, version = exe.model_dump_json(), exe.version
+
+        def update() -> None:
+            nonlocal version
+            cursor = session.execute(
+                "UPDATE by_hand SET data = %s, version = %s WHERE id = %s AND version = %s",
+                (data, version + 1, exe.id, version),
+            )
+            assert cursor.rowcount == 1
+            version += 1
+
+        bench.compare(
+            "store.save()", bench.rate(lambda: store.save(exe)), "UPDATE by psycopg", bench.rate(update),
+            parameters=f"{kilobytes} KB, {'fsync' if wait else 'async'}",
+            goal=at_least(0.90) if kilobytes == 1 else None,
+            rounds=3 if kilobytes == 1 else 1,
+        )  # fmt: skip
 
 
 def store_calls(store: PostgresStore, kilobytes: int) -> dict[str, Callable[[], Any]]:
@@ -89,46 +90,47 @@ def store_calls(store: PostgresStore, kilobytes: int) -> dict[str, Callable[[], 
 
 def peer_store(bench: Bench) -> None:
     """The store method by method, beside the one of harel 0.9.0 of PyPI, another project with the same contract."""
-    for round_trip in (0, 1, 5):
-        for kilobytes in (1, 10) if round_trip == 0 else (1,):
-            with (
-                bench.database() as dsn,
-                bench.database(store=False) as theirs,
-                delayed(dsn, round_trip / 1000) as target,
-                delayed(theirs, round_trip / 1000) as peer_target,
-                Peer("harel_store", peer_target, sample(kilobytes).model_dump_json()) as peer,
-            ):
-                store = PostgresStore.from_dsn(target)
-                asked = [method for method, delay in GOALS if delay == round_trip] or ["save", "commit", "load"]
-                for method, call in store_calls(store, kilobytes).items():
-                    if method not in asked and (round_trip or kilobytes > 1):
-                        continue
-                    goal = GOALS.get((method, round_trip)) if kilobytes == 1 else None
-                    bench.compare(
-                        f"store.{method}()", bench.rate(call),
-                        "harel 0.9.0",
-                        (lambda method=method: peer.rate(method, seconds=bench.seconds))
-                        if method in peer.offers
-                        else None,
-                        parameters=f"{kilobytes} KB, async, {round_trip} ms",
-                        goal=at_least(goal) if goal else None,
-                    )  # fmt: skip
-                store.close()
+    for round_trip in GOALS:
+        _peer_store(bench, round_trip, 1)
+    _peer_store(bench, 0, 10)
+
+
+def _peer_store(bench: Bench, round_trip: int, kilobytes: int) -> None:
+    seconds = round_trip / 1000
+    with (
+        bench.database() as our_dsn,
+        bench.database(store=False) as their_dsn,
+        delayed(our_dsn, seconds) as our_target,
+        delayed(their_dsn, seconds) as their_target,
+        closing(PostgresStore.from_dsn(our_target)) as store,
+        Peer("harel_store", their_target, sample(kilobytes).model_dump_json()) as peer,
+    ):
+        goals = GOALS[round_trip] if kilobytes == 1 else dict.fromkeys(GOALS[round_trip])
+        for method, call in store_calls(store, kilobytes).items():
+            if method in goals or (round_trip == 0 and kilobytes == 1):
+                goal = goals.get(method)
+                bench.compare(
+                    f"store.{method}()", bench.rate(call),
+                    "harel 0.9.0", peer.block(method, seconds=bench.seconds),
+                    parameters=f"{kilobytes} KB, async, {round_trip} ms",
+                    goal=at_least(goal) if goal else None,
+                )  # fmt: skip
 
 
 def peer_snapshots(bench: Bench) -> None:
     """Saving and loading a state, beside put() and get_tuple() of langgraph-checkpoint-postgres."""
     for kilobytes in (1, 10):
-        with bench.database() as dsn, bench.database(store=False) as theirs:
-            with Peer("langgraph_snapshots", theirs) as peer:
-                store = PostgresStore.from_dsn(dsn)
-                calls = store_calls(store, kilobytes)
-                data = json.loads(sample(kilobytes).model_dump_json())
-                for method, operation in (("save", "put"), ("load", "get")):
-                    bench.compare(
-                        f"store.{method}()", bench.rate(calls[method]),
-                        f"langgraph {operation}",
-                        lambda operation=operation: peer.rate(operation, seconds=bench.seconds, data=data),
-                        parameters=f"{kilobytes} KB, async",
-                    )  # fmt: skip
-                store.close()
+        with (
+            bench.database() as dsn,
+            bench.database(store=False) as their_dsn,
+            closing(PostgresStore.from_dsn(dsn)) as store,
+            Peer("langgraph_snapshots", their_dsn) as peer,
+        ):
+            calls = store_calls(store, kilobytes)
+            data = json.loads(sample(kilobytes).model_dump_json())
+            for method, operation in (("save", "put"), ("load", "get")):
+                bench.compare(
+                    f"store.{method}()", bench.rate(calls[method]),
+                    f"langgraph {operation}", peer.block(operation, seconds=bench.seconds, data=data),
+                    parameters=f"{kilobytes} KB, async",
+                )  # fmt: skip

@@ -28,33 +28,36 @@ def commit_cas(bench: Bench) -> None:
     with bench.database() as dsn, psycopg.connect(dsn, autocommit=True) as session:
         session.execute("CREATE TABLE by_hand (LIKE executions INCLUDING ALL)")
         for kilobytes in (1, 10, 100):
-            data = sample(kilobytes).model_dump_json()
             for wait in (False, True):
                 for clients in (1, 32):
-                    session.execute("TRUNCATE executions, by_hand")
-                    for table in ("executions", "by_hand"):
-                        fill(session, table, "'exe-' || i", EXECUTIONS, data)
-                    session.execute("CHECKPOINT")
-                    variables = {"data": data, "each": str(EXECUTIONS // clients)}
-                    target = with_disk(dsn, wait)
-                    by_function = Pgbench(bench, target, BY_FUNCTION, clients, **variables)
-                    by_update = Pgbench(bench, target, BY_UPDATE, clients, **variables)
-                    asked = kilobytes == 1 and clients == 1
-                    bench.compare(
-                        "harel_commit_cas()", by_function, "UPDATE by hand", by_update,
-                        parameters=f"{kilobytes} KB, {clients} conn., {'fsync' if wait else 'async'}",
-                        unit="commits/s",
-                        goal=at_least(0.95 if wait else 0.80) if asked else None,
-                        rounds=3 if asked else 1,
-                    )  # fmt: skip
-                    for table, side in (("executions", by_function), ("by_hand", by_update)):
-                        (commits,) = session.execute(f"SELECT sum(version - 1) FROM {table}").fetchone() or ()
-                        assert commits == side.done * clients, f"{table}: {commits} commits, not {side.done * clients}"
+                    _commit_cas(bench, session, kilobytes, wait, clients)
+
+
+def _commit_cas(bench: Bench, session: "psycopg.Connection[Any]", kilobytes: int, wait: bool, clients: int) -> None:
+    data = sample(kilobytes).model_dump_json()
+    session.execute("TRUNCATE executions, by_hand")
+    for table in ("executions", "by_hand"):
+        fill(session, table, "'exe-' || i", EXECUTIONS, data)
+    session.execute("CHECKPOINT")
+    dsn, variables = with_disk(session.info.dsn, wait), {"data": data, "each": str(EXECUTIONS // clients)}
+    by_function = Pgbench(bench, dsn, BY_FUNCTION, clients, **variables)
+    by_update = Pgbench(bench, dsn, BY_UPDATE, clients, **variables)
+    asked = kilobytes == 1 and clients == 1
+    bench.compare(
+        "harel_commit_cas()", by_function, "UPDATE by hand", by_update,
+        parameters=f"{kilobytes} KB, {clients} conn., {'fsync' if wait else 'async'}",
+        unit="commits/s",
+        goal=at_least(0.95 if wait else 0.80) if asked else None,
+        rounds=3 if asked else 1,
+    )  # fmt: skip
+    for table, side in (("executions", by_function), ("by_hand", by_update)):
+        (commits,) = session.execute(f"SELECT sum(version - 1) FROM {table}").fetchone() or ()
+        assert commits == side.done * clients, f"{table}: {commits} commits, not {side.done * clients}"
 
 
 @contextmanager
 def complex_commits(dsn: str, kilobytes: int) -> Iterator[tuple[Callable[[], Any], Callable[[], Any]]]:
-    """A commit of all kinds of rows, by the store, and by statements sent in one pipelined transaction."""
+    """A commit with 3 emits, 2 timers, 1 spawn, trace and dedupe, by the store, and by statements in a pipeline."""
     store = PostgresStore.from_dsn(dsn)
     by_hand = psycopg.connect(dsn, autocommit=True)
     stored, written = sample(kilobytes), sample(kilobytes)
@@ -118,7 +121,7 @@ def complex_commits(dsn: str, kilobytes: int) -> Iterator[tuple[Callable[[], Any
 
 
 def commit(bench: Bench) -> None:
-    """store.commit() with 3 emits, 2 timers, 1 spawn, trace and dedupe, beside the same rows in a pipelined transaction."""
+    """store.commit() with all kinds of rows, beside the same rows by hand in one pipelined transaction."""
     for kilobytes in (1, 10):
         for wait in (False, True):
             for round_trip in (0, 1):
@@ -135,38 +138,42 @@ def commit(bench: Bench) -> None:
                         )  # fmt: skip
 
 
+BATCH = 50
+COMMIT_BATCH = (
+    "SELECT committed FROM harel_commit_batch(%s::text[], array_fill('orders'::text, ARRAY[%s]), %s::text[], "
+    "array_fill(%s::bigint, ARRAY[%s]))"
+)
+
+
 def batch(bench: Bench) -> None:
     """harel_commit_batch() of 50 commits beside 50 single ones, on one connection that waits for the disk."""
-    size = 50
-    statement = (
-        "SELECT committed FROM harel_commit_batch(%s::text[], array_fill('orders'::text, ARRAY[%s]), %s::text[], "
-        "%s::bigint[])"
-    )
-    data = sample().model_dump_json()
     for round_trip, goal in ((0, 4), (1, 10), (5, None)):
         with bench.database(wait_for_disk=True) as dsn, delayed(dsn, round_trip / 1000) as target:
-            with psycopg.connect(target, autocommit=True) as session:
-                fill(session, "executions", "CASE WHEN i < 50 THEN 'one-' ELSE 'all-' END || i", 2 * size, data)
-                version = {"one": 1, "all": 1}
-                ids = [f"all-{i}" for i in range(size, 2 * size)]
+            at_once, singly = _batches(target)
+            bench.compare(
+                "harel_commit_batch() of 50", bench.rate(at_once), "50 x harel_commit_cas()", bench.rate(singly),
+                parameters=f"1 KB, fsync, {round_trip} ms",
+                unit="batches/s",
+                goal=at_least(goal) if goal else None,
+            )  # fmt: skip
 
-                def at_once() -> None:
-                    olds = [version["all"]] * size
-                    rows = session.execute(statement, [ids, size, [data] * size, olds]).fetchall()
-                    assert rows == [(True,)] * size
-                    version["all"] += 1
 
-                def singly() -> None:
-                    for i in range(size):
-                        row = session.execute(
-                            "SELECT harel_commit_cas(%s, 'orders', %s, %s, NULL)", [f"one-{i}", data, version["one"]]
-                        ).fetchone()
-                        assert row == (True,)
-                    version["one"] += 1
+def _batches(dsn: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    session = psycopg.connect(dsn, autocommit=True)
+    data = sample().model_dump_json()
+    fill(session, "executions", "CASE WHEN i < 50 THEN 'one-' ELSE 'all-' END || i", 2 * BATCH, data)
+    version = {"one": 1, "all": 1}
+    ids = [f"all-{i}" for i in range(BATCH, 2 * BATCH)]
 
-                bench.compare(
-                    "harel_commit_batch() of 50", bench.rate(at_once), "50 x harel_commit_cas()", bench.rate(singly),
-                    parameters=f"1 KB, fsync, {round_trip} ms",
-                    unit="batches/s",
-                    goal=at_least(goal) if goal else None,
-                )  # fmt: skip
+    def at_once() -> None:
+        rows = session.execute(COMMIT_BATCH, [ids, BATCH, [data] * BATCH, version["all"], BATCH]).fetchall()
+        assert rows == [(True,)] * BATCH
+        version["all"] += 1
+
+    def singly() -> None:
+        for i in range(BATCH):
+            commit_cas = "SELECT harel_commit_cas(%s, 'orders', %s, %s, NULL)"
+            assert session.execute(commit_cas, [f"one-{i}", data, version["one"]]).fetchone() == (True,)
+        version["one"] += 1
+
+    return at_once, singly

@@ -4,6 +4,8 @@ import asyncio
 import random
 import statistics
 import time
+from contextlib import closing
+from itertools import count
 from typing import Any
 
 import psycopg
@@ -11,55 +13,59 @@ import psycopg
 from harel import AsyncPostgresTransport, Event, Execution, PostgresStore, PostgresTransport, Step
 from harel.worker import Worker
 
-from ..harness import Bench
+from ..harness import Bench, Block
 from ..peer import Own, Peer
 
 PAYLOAD = {"order": 4711, "amount": 99.5, "note": "a line of text that stands for something"}
 BATCH = 100
-JOBS = 10
+# A second of a block, of as many events for each execution.
+JOBS = 2000
+EVENTS = 10
 
 
 def peer_queue(bench: Bench) -> None:
     """Publishing and draining, beside procrastinate and pgqueuer; our drain commits a state with each event."""
     for name in ("procrastinate", "pgqueuer"):
-        with bench.database() as dsn, bench.database(store=False) as theirs:
-            with Own(dsn) as ours, Peer(f"{name}_queue", theirs) as peer:
-                transport = PostgresTransport.from_dsn(dsn)
-                turn = 0
+        with (
+            bench.database() as dsn,
+            bench.database(store=False) as their_dsn,
+            closing(PostgresTransport.from_dsn(dsn)) as transport,
+            Own(dsn) as ours,
+            Peer(f"{name}_queue", their_dsn) as peer,
+        ):
+            one, many = _publishers(bench, transport)
+            request: dict[str, Any] = {"seconds": bench.seconds, "payload": PAYLOAD}
+            bench.compare(
+                "transport.publish()", one, name, peer.block("publish", **request),
+                parameters="async", unit="messages/s",
+            )  # fmt: skip
+            bench.compare(
+                f"transport.publish_many() of {BATCH}", many, name, peer.block("publish_many", batch=BATCH, **request),
+                parameters="async", unit="messages/s",
+            )  # fmt: skip
+            with psycopg.connect(dsn, autocommit=True) as session:
+                session.execute("TRUNCATE transport_groups, transport_messages")
+            jobs = max(20, int(JOBS * bench.seconds))
+            drain = ours.block("drain", executions=2 * jobs // EVENTS, events=EVENTS)
+            assert drain
+            bench.compare(
+                "worker", drain, name, peer.block("drain", jobs=jobs, payload=PAYLOAD),
+                parameters="async, one process", unit="messages/s",
+            )  # fmt: skip
 
-                def publish() -> None:
-                    nonlocal turn
-                    turn += 1
-                    transport.publish(f"group-{turn}", Event(kind="Go", data=PAYLOAD))
 
-                def publish_many() -> None:
-                    nonlocal turn
-                    turn += BATCH
-                    transport.publish_many(
-                        [(f"group-{turn - n}", Event(kind="Go", data=PAYLOAD)) for n in range(BATCH)]
-                    )
+def _publishers(bench: Bench, transport: PostgresTransport) -> tuple[Block, Block]:
+    """Messages a second, published one by one and in batches."""
+    turns = count()
 
-                many = bench.rate(publish_many)
-                jobs = max(20, int(2000 * bench.seconds))
-                request: dict[str, Any] = {"seconds": bench.seconds, "payload": PAYLOAD}
-                bench.compare(
-                    "transport.publish()", bench.rate(publish),
-                    name, lambda peer=peer, request=request: peer.rate("publish", **request),
-                    parameters="async", unit="messages/s",
-                )  # fmt: skip
-                bench.compare(
-                    f"transport.publish_many() of {BATCH}", lambda many=many: many() * BATCH,
-                    name, lambda peer=peer, request=request: peer.rate("publish_many", batch=BATCH, **request),
-                    parameters="async", unit="messages/s",
-                )  # fmt: skip
-                transport.close()
-                with psycopg.connect(dsn, autocommit=True) as session:
-                    session.execute("TRUNCATE transport_groups, transport_messages")
-                bench.compare(
-                    "worker", lambda ours=ours, jobs=jobs: ours.rate("drain", executions=2 * jobs // JOBS, events=JOBS),
-                    name, lambda peer=peer, jobs=jobs: peer.rate("drain", jobs=jobs, payload=PAYLOAD),
-                    parameters="async, one process", unit="messages/s",
-                )  # fmt: skip
+    def publish() -> None:
+        transport.publish(f"group-{next(turns)}", Event(kind="Go", data=PAYLOAD))
+
+    def publish_many() -> None:
+        transport.publish_many([(f"group-{next(turns)}", Event(kind="Go", data=PAYLOAD)) for _ in range(BATCH)])
+
+    batches = bench.rate(publish_many)
+    return bench.rate(publish), lambda: batches() * BATCH
 
 
 def wake(bench: Bench) -> None:
