@@ -12,6 +12,10 @@ from .report import write_results
 from .suite import BENCHMARKS
 
 
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
 def main(
     names: Annotated[list[str] | None, typer.Argument(help=f"What to run (all): {', '.join(BENCHMARKS)}")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Blocks of each side.")] = 5,
@@ -35,4 +39,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()
