@@ -1,6 +1,10 @@
+-- Functions that look for rows by a key forbid what reads a whole table. A plan made while a table was empty, and
+-- vacuumed so, would be kept by a session until the table is analyzed next, which may be a million rows later.
+
 CREATE FUNCTION @extschema@.harel_load(p_id text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 BEGIN
     RETURN (SELECT e.data FROM @extschema@.executions e WHERE e.id = p_id);
@@ -19,14 +23,22 @@ CREATE FUNCTION @extschema@.harel_load_for_event(
 ) RETURNS record
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 BEGIN
-    SELECT e.data, e.version, p.event_id IS NOT NULL
-    INTO harel_load_for_event.data, harel_load_for_event.version, already_processed
+    already_processed := false;
+    -- One statement for both would look into the ledger also where no event is named, and join where one is. As this
+    -- function is STABLE, its statements see one snapshot.
+    SELECT e.data, e.version
+    INTO harel_load_for_event.data, harel_load_for_event.version
     FROM @extschema@.executions e
-    LEFT JOIN @extschema@.processed_events p ON p.execution_id = e.id AND p.event_id = p_event_id
     WHERE e.id = p_id;
-    already_processed := FOUND AND already_processed;
+    IF p_event_id <> '' AND harel_load_for_event.version IS NOT NULL THEN
+        already_processed := EXISTS (
+            SELECT FROM @extschema@.processed_events p
+            WHERE p.execution_id = p_id AND p.event_id = p_event_id
+        );
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)
@@ -38,6 +50,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_load_for_event(text, text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_is_processed(p_id text, p_event_id text) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 BEGIN
     RETURN EXISTS (

@@ -212,6 +212,7 @@ CREATE FUNCTION @extschema@.harel_commit_cas(
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 BEGIN
     -- Under READ COMMITTED a lost race matches no row. Under a stricter level PostgreSQL raises instead, and only there

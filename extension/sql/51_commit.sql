@@ -196,6 +196,7 @@ CREATE FUNCTION @extschema@.harel_commit(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 BEGIN
     -- See harel_commit_cas() for the two ways.

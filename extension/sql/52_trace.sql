@@ -61,6 +61,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__push_trace(text, text, integer) FROM P
 CREATE FUNCTION @extschema@.harel_append_trace(p_id text, p_entry text, p_max integer DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 BEGIN
     IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
@@ -91,6 +92,9 @@ REVOKE ALL ON FUNCTION @extschema@.harel_append_trace(text, text, integer) FROM 
 CREATE FUNCTION @extschema@.harel_read_trace(p_id text) RETURNS TABLE (idx integer, entry text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
 AS $$
 BEGIN
     RETURN QUERY

@@ -2,6 +2,9 @@ CREATE FUNCTION @extschema@.harel_pending_outbox(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
@@ -21,6 +24,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_pending_outbox(integer) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_ack_outbox(p_seq bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_count integer;

@@ -2,6 +2,9 @@ CREATE FUNCTION @extschema@.harel_pending_spawns(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, parent_id text, child_id text, root_path text, context text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
@@ -19,6 +22,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_pending_spawns(integer) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_ack_spawn(p_seq bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_count integer;

@@ -2,6 +2,9 @@ CREATE FUNCTION @extschema@.harel_due_timers(p_now double precision, p_limit int
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
@@ -25,6 +28,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_due_timers(double precision, integer) F
 CREATE FUNCTION @extschema@.harel_delete_timer(p_id text, p_path text, p_fire_at double precision) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_count integer;

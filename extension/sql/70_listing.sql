@@ -66,6 +66,7 @@ CREATE FUNCTION @extschema@.harel_list(
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     -- No id is empty, so each one comes after the empty text.

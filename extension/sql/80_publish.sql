@@ -1,5 +1,6 @@
 -- The plans of the queue must not depend on what the statistics say of tables that are empty in one minute and hold a
--- million rows in the next: its functions forbid what would read a whole table, and keep the plan.
+-- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep the
+-- plan.
 
 CREATE FUNCTION @extschema@.harel_channel() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE

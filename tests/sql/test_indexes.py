@@ -41,7 +41,26 @@ FILL: LiteralString = f"""
     SELECT md5(n::text), 'c' || n, 'p', '{{}}' FROM generate_series(1, {OTHERS}) n;
     INSERT INTO timers SELECT md5((n % 2000)::text), 'p' || n, 1000000 + n FROM generate_series(1, {OTHERS}) n;
     INSERT INTO trace SELECT md5((n % 40)::text), n / 40, 'entry' FROM generate_series(1, {OTHERS}) n;
-    ANALYZE executions, processed_events, outbox, spawns, timers, trace;
+"""
+ANALYZE_STORE: LiteralString = "ANALYZE executions, processed_events, outbox, spawns, timers, trace;"
+# A session keeps the plans that it made while the tables were empty, until they are analyzed again.
+STORES = ["planned when full", "planned when empty"]
+ANALYZE_EMPTY: LiteralString = f"""
+    ALTER TABLE executions SET (autovacuum_enabled = off);
+    ALTER TABLE processed_events SET (autovacuum_enabled = off);
+    ALTER TABLE outbox SET (autovacuum_enabled = off);
+    ALTER TABLE spawns SET (autovacuum_enabled = off);
+    ALTER TABLE timers SET (autovacuum_enabled = off);
+    ALTER TABLE trace SET (autovacuum_enabled = off);
+    {ANALYZE_STORE}
+"""
+EMPTY: LiteralString = """
+    DELETE FROM executions;
+    DELETE FROM processed_events;
+    DELETE FROM outbox;
+    DELETE FROM spawns;
+    DELETE FROM timers;
+    DELETE FROM trace;
 """
 
 # A queue of which nearly all can be claimed, for executions that each have one child; few groups have a priority. What
@@ -115,14 +134,25 @@ class Plans:
         return [line.strip() for text in nested for line in text.splitlines()]
 
 
-@pytest.fixture
-def plans(postgresql: psycopg.Connection) -> Iterator[Plans]:
+@pytest.fixture(params=STORES)
+def plans(request: pytest.FixtureRequest, postgresql: psycopg.Connection) -> Iterator[Plans]:
     try:
         postgresql.execute("LOAD 'auto_explain'")
     except psycopg.Error as error:
         postgresql.rollback()
         pytest.fail(f"the server must have auto_explain (contrib) to prove which index is used: {error}")
-    postgresql.execute(FILL)
+    if request.param == "planned when empty":
+        postgresql.execute(ANALYZE_EMPTY)
+        # Which tells all sessions, this one too, to plan anew.
+        postgresql.commit()
+        postgresql.execute(f"SELECT harel_commit_cas({AN_ID}, 'd', '{{}}', 0)")
+        calls = [f"SELECT * FROM harel_list({filters}, 10, {DEEP})" for _, filters, _, _ in LISTINGS]
+        calls += [call for _, call, _, _ in CASES]
+        for call in [*calls, FAST_COMMIT, COMPLEX_COMMIT] * CALLS:
+            postgresql.execute(call)
+        postgresql.execute(EMPTY + FILL)
+    else:
+        postgresql.execute(FILL + ANALYZE_STORE)
     postgresql.commit()
     notices: list[str] = []
     postgresql.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))

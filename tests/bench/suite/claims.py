@@ -80,8 +80,9 @@ def claim_snapshot(bench: Bench) -> None:
     with queue(bench, groups) as worn, queue(bench, groups) as fresh, psycopg.connect(worn.session.info.dsn) as other:
         other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         other.execute("SELECT count(*) FROM transport_groups")
-        for _ in range(bench.size(MESSAGES) // chunk):
-            worn.undo_claim(worn.claim(chunk))
+        with ThreadPoolExecutor(len(busy)) as pool:
+            for _ in range(bench.size(MESSAGES) // chunk // len(busy)):
+                list(pool.map(lambda one: one.undo_claim(one.claim(chunk)), busy))
         bench.compare(
             "harel_claim() under a held snapshot", bench.median_time(worn.claim, CALLS, worn.undo_claim),
             "fresh", bench.median_time(fresh.claim, CALLS, fresh.undo_claim),

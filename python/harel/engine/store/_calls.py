@@ -7,8 +7,7 @@ here stands only how to reach them.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, ExecutionSummary, Status
@@ -22,11 +21,10 @@ Emit = tuple[str | None, Event]
 Spawn = tuple[str, str, dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[Result]):
+class Call(NamedTuple, Generic[Result]):
     """A statement in the paramstyle `format`, its parameters, and how to read the rows that it returns.
 
-    Without parameters (None) the statement is taken as it is, per cent signs and all.
+    Without parameters (None) it is a script, taken as it is, per cent signs and all.
     """
 
     sql: str
@@ -34,8 +32,7 @@ class Call(Generic[Result]):
     decode: Callable[[list[Row]], Result]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a commit. `found` is the version stored where it lost, if `found_known`."""
 
     committed: bool

@@ -64,13 +64,14 @@ class Session(ABC, Generic[Calls]):
 
 def run_on(connection: Any, call: Call[Result]) -> Result:
     """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own."""
-    joined = _in_transaction(connection)
+    # In autocommit the call is all of its transaction, unless the caller began one.
+    own = not getattr(connection, "autocommit", False) and not _in_transaction(connection)
     try:
         rows = _rows(connection, call)
-        if not joined:
+        if own:
             connection.commit()
     except BaseException as error:
-        if not joined:
+        if own:
             with suppress(Exception):
                 connection.rollback()
         _raise_own(error)
@@ -108,7 +109,8 @@ def _rows(connection: Any, call: Call[Any]) -> list[Any]:
         if hasattr(cursor, "row_factory"):
             cursor.row_factory = _tuples
         cursor.execute(call.sql, call.params)
-        return cursor.fetchall() if cursor.description else []
+        # Only a script brings no rows; to ask for the description takes a tenth of the time of a call.
+        return cursor.fetchall() if call.params is not None or cursor.description else []
     finally:
         cursor.close()
 
