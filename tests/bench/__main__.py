@@ -11,7 +11,6 @@ from .harness import SETTINGS, Bench
 from .report import write_results
 from .suite import BENCHMARKS
 
-
 app = typer.Typer(pretty_exceptions_enable=False)
 
 

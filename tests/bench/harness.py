@@ -24,6 +24,13 @@ SETTINGS = {
     "track_functions": "none",
 }
 
+# What a commit waits for: nothing, the disk as it is, and one that takes a millisecond longer.
+DISKS = {
+    "async": "-c synchronous_commit=off",
+    "fsync": "-c synchronous_commit=on",
+    "fsync + 1 ms": "-c synchronous_commit=on -c commit_delay=1000 -c commit_siblings=0",
+}
+
 # Seconds, or calls a second, of one side in one block.
 Block = Callable[[], float]
 
@@ -208,9 +215,9 @@ class Bench:
         return dsn
 
 
-def with_disk(dsn: str, wait: bool) -> str:
-    """The DSN with commits that wait for the disk, or do not."""
-    return make_conninfo(dsn, options=f"-c synchronous_commit={'on' if wait else 'off'}")
+def with_disk(dsn: str, disk: str) -> str:
+    """The DSN with commits that wait for a disk of DISKS."""
+    return make_conninfo(dsn, options=DISKS[disk])
 
 
 class Pgbench:

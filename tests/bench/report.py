@@ -23,6 +23,7 @@ PLOTS = {
     "commits": ("commit-cas", "commit", "batch", "save"),
     "peers": ("peer-store", "peer-snapshots", "peer-queue", "worker", "wake"),
     "scale": ("claim-groups", "claim-snapshot", "listing", "walk", "sweep", "purge", "prefix", "hot"),
+    "costs": ("cost",),
 }
 
 INTRODUCTION = """\

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..harness import Bench
-from . import claims, clients, commits, growth, listing, queues, retention, sweeps, workers
+from . import claims, clients, commits, costs, growth, listing, queues, retention, sweeps, workers
 
 BENCHMARKS: dict[str, Callable[[Bench], None]] = {
     "commit-cas": commits.commit_cas,
@@ -23,4 +23,5 @@ BENCHMARKS: dict[str, Callable[[Bench], None]] = {
     "purge": retention.purge,
     "prefix": retention.prefix,
     "hot": growth.hot,
+    "cost": costs.cost,
 }

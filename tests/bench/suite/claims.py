@@ -1,6 +1,7 @@
 """What a claim costs where much waits, and where much has passed under a snapshot that is held open."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import psycopg
@@ -11,12 +12,13 @@ CALLS = 100
 GROUPS = 10_000
 CHUNK = 1000
 MESSAGES = 1_000_000
+SESSIONS = 2
 
 
 class Queue:
     """The queue of a store. `publish` puts one message into each of the groups."""
 
-    def __init__(self, dsn: str, groups: int) -> None:
+    def __init__(self, dsn: str, groups: int = 0) -> None:
         self.session = psycopg.connect(dsn, autocommit=True)
         for first in range(0, groups, CHUNK):
             self.publish([f"group-{n}" for n in range(first, min(first + CHUNK, groups))])
@@ -44,6 +46,12 @@ class Queue:
     def undo_claim(self, claimed: tuple[list[str], list[str]]) -> None:
         self.finish(*claimed)
         self.publish(claimed[0])
+
+    def pass_on(self, messages: int, chunk: int) -> None:
+        """Claims and finishes so many messages, in chunks, each followed by another one of its group."""
+        for _ in range(messages // chunk):
+            self.undo_claim(self.claim(chunk))
+        self.session.close()
 
     def serve(self) -> list[str]:
         """A claim with its finish."""
@@ -75,14 +83,14 @@ def claim_groups(bench: Bench) -> None:
 def claim_snapshot(bench: Bench) -> None:
     """A claim, alone and with its finish, after a million messages under a held snapshot, beside a fresh queue."""
     groups = bench.size(GROUPS)
-    chunk = min(CHUNK, groups)
+    chunk = min(CHUNK, groups // SESSIONS)
     parameters = "async, 1,000,000 messages over 10,000 groups"
     with queue(bench, groups) as worn, queue(bench, groups) as fresh, psycopg.connect(worn.session.info.dsn) as other:
         other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         other.execute("SELECT count(*) FROM transport_groups")
-        with ThreadPoolExecutor(len(busy)) as pool:
-            for _ in range(bench.size(MESSAGES) // chunk // len(busy)):
-                list(pool.map(lambda one: one.undo_claim(one.claim(chunk)), busy))
+        busy = [Queue(worn.session.info.dsn) for _ in range(SESSIONS)]
+        with ThreadPoolExecutor(SESSIONS) as pool:
+            list(pool.map(lambda one: one.pass_on(bench.size(MESSAGES) // SESSIONS, chunk), busy))
         bench.compare(
             "harel_claim() under a held snapshot", bench.median_time(worn.claim, CALLS, worn.undo_claim),
             "fresh", bench.median_time(fresh.claim, CALLS, fresh.undo_claim),

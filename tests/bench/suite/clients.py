@@ -28,11 +28,11 @@ def save(bench: Bench) -> None:
     """store.save() beside an UPDATE of the same bytes by its id and version, on a psycopg connection in autocommit."""
     with bench.database() as dsn:
         for kilobytes in (1, 10, 100):
-            for wait in (False, True):
-                _save(bench, with_disk(dsn, wait), kilobytes, wait)
+            for disk in ("async", "fsync"):
+                _save(bench, with_disk(dsn, disk), kilobytes, disk)
 
 
-def _save(bench: Bench, dsn: str, kilobytes: int, wait: bool) -> None:
+def _save(bench: Bench, dsn: str, kilobytes: int, disk: str) -> None:
     exe = sample(kilobytes)
     with closing(PostgresStore.from_dsn(dsn)) as store, psycopg.connect(dsn, autocommit=True) as session:
         store.save(exe)
@@ -51,7 +51,7 @@ def _save(bench: Bench, dsn: str, kilobytes: int, wait: bool) -> None:
 
         bench.compare(
             "store.save()", bench.rate(lambda: store.save(exe)), "UPDATE by psycopg", bench.rate(update),
-            parameters=f"{kilobytes} KB, {'fsync' if wait else 'async'}",
+            parameters=f"{kilobytes} KB, {disk}",
             goal=at_least(0.90) if kilobytes == 1 else None,
             rounds=3 if kilobytes == 1 else 1,
         )  # fmt: skip
