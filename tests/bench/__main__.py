@@ -18,7 +18,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def main(
     names: Annotated[list[str] | None, typer.Argument(help=f"What to run (all): {', '.join(BENCHMARKS)}")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Blocks of each side.")] = 5,
-    seconds: Annotated[float, typer.Option(min=0.001, help="How long a block lasts.")] = 0.4,
+    seconds: Annotated[float, typer.Option(min=0.001, help="How long a block lasts.")] = 0.3,
     scale: Annotated[float, typer.Option(min=0.0, max=1.0, help="1: the sizes of the goals, such as a million.")] = 1.0,
     write: Annotated[Path | None, typer.Option(help="A folder for RESULTS.md and the plots.")] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What a commit, and an event of a worker, cost the server: statements, WAL and buffers."""
+"""What a commit, and an event of a worker, cost the server: statements, time, WAL and buffers."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -19,17 +19,19 @@ from .workers import EVENTS
 CALLS = 200
 # WAL without the record of the commit itself, which belongs to no statement.
 COUNTED = """
-    SELECT sum(calls), sum(wal_bytes), sum(shared_blks_dirtied), sum(shared_blks_hit + shared_blks_read)
+    SELECT
+        sum(calls), sum(total_exec_time) * 1000, sum(wal_bytes), sum(shared_blks_dirtied),
+        sum(shared_blks_hit + shared_blks_read)
     FROM pg_stat_statements WHERE toplevel AND query ~ %s
 """
-UNITS = ("statements", "bytes of WAL", "buffers dirtied", "buffers read")
+UNITS = ("statements", "us of execution", "bytes of WAL", "buffers dirtied", "buffers read")
 WORKERS = "harel_(next|finish|tick)"
 
 Costs = Callable[[], list[float]]
 
 
 def cost(bench: Bench) -> None:
-    """Statements, WAL and buffers of a commit beside the same by hand, and of a worker's event beside a commit."""
+    """Statements, time, WAL and buffers: of commits beside the same by hand, of a worker's event beside a commit."""
     # Without the images of pages that the first change after a checkpoint writes: how many, depends on its distance.
     settings = {**SETTINGS, "shared_preload_libraries": "pg_stat_statements", "full_page_writes": "off"}
     with EmbeddedServer(settings=settings) as server:
