@@ -183,7 +183,6 @@ CREATE TABLE @extschema@.executions (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
-    CONSTRAINT executions_pkey PRIMARY KEY (id),
     CONSTRAINT executions_version_positive CHECK (version > 0)
 )
 -- Room on each page for the next versions of its rows: a commit that keeps its status is then a HOT update.
@@ -230,7 +229,6 @@ CREATE TABLE @extschema@.timers (
     execution_id text COLLATE "C" NOT NULL,
     path text COLLATE "C" NOT NULL,
     fire_at double precision NOT NULL,
-    CONSTRAINT timers_pkey PRIMARY KEY (execution_id, path),
     CONSTRAINT timers_fire_at_finite CHECK (abs(fire_at) < 'Infinity')
 );
 COMMENT ON TABLE @extschema@.timers
@@ -346,9 +344,16 @@ CREATE INDEX executions_by_definition ON @extschema@.executions
 CREATE INDEX executions_by_status ON @extschema@.executions
 (status, (parent_id IS NULL), id);
 
+-- serves all who look for an execution by its id. Younger than the indexes above, because these hold the id too: while
+-- a table is empty all of its indexes seem equally cheap, and of such the planner takes the youngest.
+ALTER TABLE @extschema@.executions ADD CONSTRAINT executions_pkey PRIMARY KEY (id);
+
 -- serves harel_due_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
+
+-- serves the commits and harel_delete_timer(); the youngest for the same reason
+ALTER TABLE @extschema@.timers ADD CONSTRAINT timers_pkey PRIMARY KEY (execution_id, path);
 
 -- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id
 -- can be names no execution, and may not fit.
@@ -1541,8 +1546,9 @@ IS
 'the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text) FROM PUBLIC;
 -- The plans of the queue must not depend on what the statistics say of tables that are empty in one minute and hold a
--- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep the
--- plan.
+-- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
+-- the plan. Joined to a table that looks empty, a whole index seems as cheap as one of its rows; LATERAL with OFFSET 0,
+-- or a scalar subquery, leaves only the search by the key.
 
 CREATE FUNCTION @extschema@.harel_channel() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -1972,7 +1978,11 @@ BEGIN
     )
     SELECT l.group_id, l.head, m.event, v_token, v_locked.now + p_visibility, l.attempts
     FROM leased l
-    JOIN @extschema@.transport_messages m ON m.group_id = l.group_id AND m.seq = l.head
+    CROSS JOIN LATERAL (
+        SELECT m.event FROM @extschema@.transport_messages m
+        WHERE m.group_id = l.group_id AND m.seq = l.head
+        OFFSET 0
+    ) m
     ORDER BY array_position(v_locked.group_ids, l.group_id);
 END
 $$;
@@ -2392,12 +2402,21 @@ BEGIN
             )
             SELECT
                 l.group_id, l.head, m.event, l.attempts, e.definition_id, e.data, e.version, e.status,
-                p.event_id IS NOT NULL AS already_processed
+                (
+                    SELECT true FROM @extschema@.processed_events p
+                    WHERE p.execution_id = l.group_id AND p.event_id = @extschema@.harel__member(m.event, 'id')
+                ) IS NOT NULL AS already_processed
             FROM leased l
-            JOIN @extschema@.transport_messages m ON m.group_id = l.group_id AND m.seq = l.head
-            LEFT JOIN @extschema@.executions e ON e.id = l.group_id
-            LEFT JOIN @extschema@.processed_events p
-                ON p.execution_id = l.group_id AND p.event_id = @extschema@.harel__member(m.event, 'id')
+            CROSS JOIN LATERAL (
+                SELECT m.event FROM @extschema@.transport_messages m
+                WHERE m.group_id = l.group_id AND m.seq = l.head
+                OFFSET 0
+            ) m
+            LEFT JOIN LATERAL (
+                SELECT e.definition_id, e.data, e.version, e.status FROM @extschema@.executions e
+                WHERE e.id = l.group_id
+                OFFSET 0
+            ) e ON true
         LOOP
             IF v_row.version IS NULL THEN
                 v_unknown := v_unknown || v_row.group_id;
@@ -2456,8 +2475,8 @@ DECLARE
     -- One that is asked for, and not yet created, is waited for, and one may have been created since it was looked for.
     v_expected text[] := ARRAY(
         SELECT g.id FROM unnest(p_group_ids) AS g (id)
-        WHERE EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = g.id)
-            OR EXISTS (SELECT FROM @extschema@.executions e WHERE e.id = g.id)
+        WHERE (SELECT true FROM @extschema@.spawns s WHERE s.child_id = g.id LIMIT 1)
+            OR (SELECT true FROM @extschema@.executions e WHERE e.id = g.id)
     );
 BEGIN
     UPDATE @extschema@.transport_groups g
@@ -2900,13 +2919,16 @@ BEGIN
     FOR v_spawn IN
         SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority, e.status
         FROM @extschema@.spawns s
-        JOIN @extschema@.executions e ON e.id = s.parent_id
+        CROSS JOIN LATERAL (
+            SELECT e.definition_id, e.priority, e.status FROM @extschema@.executions e
+            WHERE e.id = s.parent_id
+            FOR SHARE SKIP LOCKED
+        ) e
         -- One that nothing can be made of must not stop the others.
         WHERE @extschema@.harel__is_json(s.context)
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
-        FOR SHARE OF e SKIP LOCKED
     LOOP
         v_start := @extschema@.harel__create_child(
             v_spawn.parent_id, v_spawn.definition_id, v_spawn.priority,
@@ -3138,7 +3160,11 @@ BEGIN
                 UNION
                 SELECT e.id
                 FROM tree t
-                JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                CROSS JOIN LATERAL (
+                    SELECT e.id FROM @extschema@.executions e
+                    WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                    OFFSET 0
+                ) e
             )
             SELECT t.id FROM tree t
         );
@@ -3354,6 +3380,7 @@ CREATE FUNCTION @extschema@.harel_send(
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_priority integer := (SELECT e.priority FROM @extschema@.executions e WHERE e.id = p_id);

@@ -15,7 +15,6 @@ CREATE TABLE @extschema@.executions (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
-    CONSTRAINT executions_pkey PRIMARY KEY (id),
     CONSTRAINT executions_version_positive CHECK (version > 0)
 )
 -- Room on each page for the next versions of its rows: a commit that keeps its status is then a HOT update.
@@ -62,7 +61,6 @@ CREATE TABLE @extschema@.timers (
     execution_id text COLLATE "C" NOT NULL,
     path text COLLATE "C" NOT NULL,
     fire_at double precision NOT NULL,
-    CONSTRAINT timers_pkey PRIMARY KEY (execution_id, path),
     CONSTRAINT timers_fire_at_finite CHECK (abs(fire_at) < 'Infinity')
 );
 COMMENT ON TABLE @extschema@.timers

@@ -13,9 +13,16 @@ CREATE INDEX executions_by_definition ON @extschema@.executions
 CREATE INDEX executions_by_status ON @extschema@.executions
 (status, (parent_id IS NULL), id);
 
+-- serves all who look for an execution by its id. Younger than the indexes above, because these hold the id too: while
+-- a table is empty all of its indexes seem equally cheap, and of such the planner takes the youngest.
+ALTER TABLE @extschema@.executions ADD CONSTRAINT executions_pkey PRIMARY KEY (id);
+
 -- serves harel_due_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
+
+-- serves the commits and harel_delete_timer(); the youngest for the same reason
+ALTER TABLE @extschema@.timers ADD CONSTRAINT timers_pkey PRIMARY KEY (execution_id, path);
 
 -- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id
 -- can be names no execution, and may not fit.

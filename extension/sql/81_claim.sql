@@ -237,7 +237,11 @@ BEGIN
     )
     SELECT l.group_id, l.head, m.event, v_token, v_locked.now + p_visibility, l.attempts
     FROM leased l
-    JOIN @extschema@.transport_messages m ON m.group_id = l.group_id AND m.seq = l.head
+    CROSS JOIN LATERAL (
+        SELECT m.event FROM @extschema@.transport_messages m
+        WHERE m.group_id = l.group_id AND m.seq = l.head
+        OFFSET 0
+    ) m
     ORDER BY array_position(v_locked.group_ids, l.group_id);
 END
 $$;

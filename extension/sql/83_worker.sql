@@ -91,12 +91,21 @@ BEGIN
             )
             SELECT
                 l.group_id, l.head, m.event, l.attempts, e.definition_id, e.data, e.version, e.status,
-                p.event_id IS NOT NULL AS already_processed
+                (
+                    SELECT true FROM @extschema@.processed_events p
+                    WHERE p.execution_id = l.group_id AND p.event_id = @extschema@.harel__member(m.event, 'id')
+                ) IS NOT NULL AS already_processed
             FROM leased l
-            JOIN @extschema@.transport_messages m ON m.group_id = l.group_id AND m.seq = l.head
-            LEFT JOIN @extschema@.executions e ON e.id = l.group_id
-            LEFT JOIN @extschema@.processed_events p
-                ON p.execution_id = l.group_id AND p.event_id = @extschema@.harel__member(m.event, 'id')
+            CROSS JOIN LATERAL (
+                SELECT m.event FROM @extschema@.transport_messages m
+                WHERE m.group_id = l.group_id AND m.seq = l.head
+                OFFSET 0
+            ) m
+            LEFT JOIN LATERAL (
+                SELECT e.definition_id, e.data, e.version, e.status FROM @extschema@.executions e
+                WHERE e.id = l.group_id
+                OFFSET 0
+            ) e ON true
         LOOP
             IF v_row.version IS NULL THEN
                 v_unknown := v_unknown || v_row.group_id;
@@ -155,8 +164,8 @@ DECLARE
     -- One that is asked for, and not yet created, is waited for, and one may have been created since it was looked for.
     v_expected text[] := ARRAY(
         SELECT g.id FROM unnest(p_group_ids) AS g (id)
-        WHERE EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = g.id)
-            OR EXISTS (SELECT FROM @extschema@.executions e WHERE e.id = g.id)
+        WHERE (SELECT true FROM @extschema@.spawns s WHERE s.child_id = g.id LIMIT 1)
+            OR (SELECT true FROM @extschema@.executions e WHERE e.id = g.id)
     );
 BEGIN
     UPDATE @extschema@.transport_groups g

@@ -164,13 +164,16 @@ BEGIN
     FOR v_spawn IN
         SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority, e.status
         FROM @extschema@.spawns s
-        JOIN @extschema@.executions e ON e.id = s.parent_id
+        CROSS JOIN LATERAL (
+            SELECT e.definition_id, e.priority, e.status FROM @extschema@.executions e
+            WHERE e.id = s.parent_id
+            FOR SHARE SKIP LOCKED
+        ) e
         -- One that nothing can be made of must not stop the others.
         WHERE @extschema@.harel__is_json(s.context)
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
-        FOR SHARE OF e SKIP LOCKED
     LOOP
         v_start := @extschema@.harel__create_child(
             v_spawn.parent_id, v_spawn.definition_id, v_spawn.priority,

@@ -89,7 +89,11 @@ BEGIN
                 UNION
                 SELECT e.id
                 FROM tree t
-                JOIN @extschema@.executions e ON e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                CROSS JOIN LATERAL (
+                    SELECT e.id FROM @extschema@.executions e
+                    WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                    OFFSET 0
+                ) e
             )
             SELECT t.id FROM tree t
         );
@@ -305,6 +309,7 @@ CREATE FUNCTION @extschema@.harel_send(
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_priority integer := (SELECT e.priority FROM @extschema@.executions e WHERE e.id = p_id);
