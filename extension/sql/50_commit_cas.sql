@@ -130,9 +130,11 @@ DECLARE
     v_priority smallint := 0;
     v_finished_at timestamptz;
 BEGIN
-    -- Each expression here is paid for at every commit, so what can only match no row is looked at afterwards: an id, or
-    -- a version, that none has.
-    IF p_data IS NULL OR p_old = 2147483647 OR (octet_length(p_defn) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+    -- Each expression here is paid for at every commit, so an id that can only match no row is looked at afterwards.
+    IF p_data IS NULL
+        OR (p_old BETWEEN 0 AND 2147483646) IS NOT TRUE
+        OR (octet_length(p_defn) BETWEEN 1 AND 1000) IS NOT TRUE
+    THEN
         PERFORM @extschema@.harel__refuse_commit(p_id, p_defn, p_data, p_old, p_event);
         RETURN false;
     END IF;

@@ -176,7 +176,12 @@ BEGIN
         coalesce(array_dims(p_priorities), array_dims(p_group_ids))
     );
     FOR i IN 1 .. v_count LOOP
-        PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
+        IF p_events[i] IS NULL
+            OR (v_priorities[i] BETWEEN 0 AND 4) IS NOT TRUE
+            OR (octet_length(p_group_ids[i]) BETWEEN 1 AND 1000) IS NOT TRUE
+        THEN
+            PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
+        END IF;
     END LOOP;
     IF v_count > 0 THEN
         -- The groups that exist before those that are made here, as in harel_finish().

@@ -13,7 +13,7 @@ import psutil
 import psycopg
 from tabulate import tabulate
 
-from .harness import Bench, Comparison
+from .harness import Bench, Comparison, Pgbench
 from .samples import source
 
 matplotlib.use("agg")
@@ -30,8 +30,9 @@ INTRODUCTION = """\
 # Results
 
 Written by `make bench`; do not edit. Each figure is the **ratio** of two things measured in the same run, in turn
-(A B A B ...), each for {seconds:g} s a round: the median of the rounds, and the least and the greatest. The two columns
-after it are the medians of both sides: they belong to this machine and this hour, and only their ratio says something.
+(A B A B ...), each for {seconds:g} s a round, pgbench {pgbench:g} s: the median of the rounds, and the least and the
+greatest. The two columns after it are the medians of both sides: they belong to this machine and this hour, and only
+their ratio says something. What falls short, and why, is in [Performance](../../docs/explanation/performance.md).
 Where the goal is `>=`, the ratio is of rates and more is better; where it is `<=`, of times or sizes, and less is.
 
 - {date}; {processor}, {cores} cores, {memory:.0f} GiB of memory, {system}, shared with other work
@@ -66,6 +67,7 @@ def _introduction(bench: Bench, settings: Mapping[str, str]) -> str:
     peers = sorted({line for path in Path(__file__).parent.glob("peers/*.txt") for line in path.read_text().split()})
     return INTRODUCTION.format(
         seconds=bench.seconds,
+        pgbench=bench.seconds * Pgbench.LENGTH,
         date=date.today(),
         processor=cpuinfo.get_cpu_info().get("brand_raw") or platform.machine(),
         cores=os.cpu_count(),
