@@ -91,10 +91,11 @@ class Driven:
 
 
 class Peer(Driven):
-    """A driver of peers/, at work on a database."""
+    """A driver of peers/, at work on a database; what it needs stands in the file named like its first word."""
 
     def __init__(self, name: str, dsn: str, *arguments: str) -> None:
-        python = environment(name, (PEERS / f"{name}.txt").read_text().split())
+        package = name.split("_")[0]
+        python = environment(package, (PEERS / f"{package}.txt").read_text().split())
         # Without the variables of our own Python, which may lead to another package of the same name.
         super().__init__(name, [python, "-E", PEERS / f"{name}.py", dsn, *arguments])
 

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from itertools import cycle
+from multiprocessing import get_context
 from typing import Any
 
 import psycopg
@@ -13,6 +15,7 @@ from harel.engine.store._calls import array
 
 from ..harness import Bench, Pgbench, at_least, fill, with_disk
 from ..network import delayed
+from ..peers.serve import repeat
 from ..samples import sample
 
 EXECUTIONS = 1024
@@ -148,6 +151,35 @@ def commit(bench: Bench) -> None:
                             goal=at_least(1.25) if asked else None,
                             rounds=3 if asked else 1,
                         )  # fmt: skip
+    with bench.database() as dsn, ProcessPoolExecutor(CROWD, get_context("spawn"), _join_crowd, (dsn,)) as crowd:
+        bench.compare(
+            "harel_commit()", lambda: _crowded(bench, crowd, 0),
+            "the same rows by hand, pipelined", lambda: _crowded(bench, crowd, 1),
+            parameters=f"1 KB, async, {CROWD} conn. of as many processes", unit="commits/s",
+        )  # fmt: skip
+
+
+# Processes that commit at once.
+CROWD = 8
+_calls: list[Callable[[], Any]] = []
+
+
+def _join_crowd(dsn: str) -> None:
+    """Called in each process of the crowd, which keeps its connections."""
+    _calls.extend(_open.enter_context(complex_commits(dsn, 1)))
+
+
+_open = ExitStack()
+
+
+def _crowded(bench: Bench, crowd: ProcessPoolExecutor, place: int) -> float:
+    """Calls a second of all processes together; each takes one task, since none ends before all have begun."""
+    return sum(crowd.map(_commits, [place] * CROWD, [bench.seconds] * CROWD))
+
+
+def _commits(place: int, seconds: float) -> float:
+    answer = repeat(_calls[place], seconds)
+    return float(answer["count"] / answer["seconds"])
 
 
 BATCH = 50
