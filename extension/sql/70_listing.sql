@@ -167,7 +167,12 @@ BEGIN
         -- The last row of a page names the next one, if the id fetched beyond the page showed that there is one.
         CASE WHEN p.place = v_fetch - 1 AND cardinality(v_ids) = v_fetch THEN @extschema@.harel__cursor(e.id) END
     FROM unnest(v_ids[1:v_fetch - 1]) WITH ORDINALITY AS p (id, place)
-    JOIN @extschema@.executions e ON e.id = p.id
+    -- Not a plain join: see 80_publish.sql.
+    CROSS JOIN LATERAL (
+        SELECT * FROM @extschema@.executions x
+        WHERE x.id = p.id
+        OFFSET 0
+    ) e
     ORDER BY p.place;
 END
 $$;

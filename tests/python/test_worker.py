@@ -594,9 +594,9 @@ def test_stopped_it_finishes_the_steps_begun_and_gives_back_what_it_claims(syste
     with Running(system.dsn, gate) as running:
         gate.begun.get(timeout=DEADLINE)
         with psycopg.connect(system.dsn) as session:
+            # A claim looks into the ledger, and a publish does not: it stands in the middle of one when told to stop.
+            session.execute("LOCK TABLE processed_events IN ACCESS EXCLUSIVE MODE")
             system.publish("claimed", "Go")
-            # It stands in the middle of a claim when it is told to stop.
-            session.execute("LOCK TABLE transport_messages IN ACCESS EXCLUSIVE MODE")
             until(lambda: system.backends("wait_event_type = 'Lock'"))
             running.stop()
             until(running.worker._stopping.is_set)
