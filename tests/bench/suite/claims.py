@@ -31,7 +31,6 @@ class Queue:
         rows = self.session.execute(
             "SELECT group_id, token::text FROM harel_claim('bench', 300, %s)", [limit], prepare=True
         ).fetchall()
-        assert rows
         return [row[0] for row in rows], [row[1] for row in rows]
 
     def finish(self, groups: list[str], tokens: list[str]) -> None:
@@ -49,8 +48,12 @@ class Queue:
 
     def pass_on(self, messages: int, chunk: int) -> None:
         """Claims and finishes so many messages, in chunks, each followed by another one of its group."""
-        for _ in range(messages // chunk):
-            self.undo_claim(self.claim(chunk))
+        while messages > 0:
+            claimed = self.claim(chunk)
+            # Of few groups the others may hold all at this moment.
+            if claimed[0]:
+                self.undo_claim(claimed)
+            messages -= len(claimed[0])
         self.session.close()
 
     def serve(self) -> list[str]:
