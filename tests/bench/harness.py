@@ -15,6 +15,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from harel.embedded import EmbeddedServer
 
+from .peers.serve import per_second, repeat
+
 # The commits wait for the disk or not as each benchmark says. No checkpoint falls into a block by the clock.
 SETTINGS = {
     "max_connections": "200",
@@ -111,7 +113,6 @@ class Bench:
         self.scale = scale
         self.comparisons: list[Comparison] = []
         self.current = ""
-        self.durations: dict[str, float] = {}
         self._databases = 0
         self._kept: dict[str, str] = {}
 
@@ -119,8 +120,7 @@ class Bench:
         self.current = name
         start = time.perf_counter()
         benchmark(self)
-        self.durations[name] = time.perf_counter() - start
-        print(f"{name}: took {self.durations[name]:.0f} s", flush=True)
+        print(f"{name}: took {time.perf_counter() - start:.0f} s", flush=True)
 
     def size(self, full: int, least: int = 1) -> int:
         """A size of data at this scale."""
@@ -137,7 +137,7 @@ class Bench:
         unit: str = "calls/s",
         goal: Goal | None = None,
         rounds: int = 1,
-    ) -> Comparison:
+    ) -> None:
         """Runs the blocks of both in turn; without `b` the other side cannot do it.
 
         rounds: by how much those of the bench are multiplied, where the noise asks for more.
@@ -147,7 +147,6 @@ class Bench:
             assert b
             comparison.rounds.append((a(), b()))
         self.add(comparison)
-        return comparison
 
     def add(self, comparison: Comparison) -> None:
         self.comparisons.append(comparison)
@@ -156,16 +155,7 @@ class Bench:
     def rate(self, call: Callable[[], Any]) -> Block:
         """Calls a second of a block of this call, one after another."""
 
-        def block() -> float:
-            count = 0
-            start = now = time.perf_counter()
-            while now - start < self.seconds or count == 0:
-                call()
-                count += 1
-                now = time.perf_counter()
-            return count / (now - start)
-
-        return block
+        return lambda: per_second(repeat(call, self.seconds))
 
     def median_time(self, call: Callable[[], Any], calls: int, restore: Callable[[Any], Any] | None = None) -> Block:
         """Seconds of a call: the median of some, of which each is undone by `restore` untimed."""

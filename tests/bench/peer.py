@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from .peers.serve import per_second
+
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).with_name("peers")
 
@@ -66,11 +68,7 @@ class Driven:
         if operation not in self.offers:
             return None
 
-        def block() -> float:
-            answer = self.ask(operation, **parameters)
-            return float(answer["count"] / answer["seconds"])
-
-        return block
+        return lambda: per_second(self.ask(operation, **parameters))
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout

@@ -22,6 +22,11 @@ def serve(operations: dict[str, Callable[..., Answer]]) -> None:
         print(json.dumps(operations[request.pop("do")](**request)), file=answers, flush=True)
 
 
+def per_second(answer: Answer) -> float:
+    """What was done in a second."""
+    return float(answer["count"] / answer["seconds"])
+
+
 def repeat(call: Callable[[], Any], seconds: float) -> Answer:
     """Calls for so many seconds, at least once: `{"count": calls, "seconds": time taken}`."""
     count = 0

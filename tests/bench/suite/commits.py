@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import cycle
 from multiprocessing import get_context
+from multiprocessing.synchronize import Barrier
 from typing import Any
 
 import psycopg
@@ -15,7 +16,7 @@ from harel.engine.store._calls import array
 
 from ..harness import Bench, Pgbench, at_least, fill, with_disk
 from ..network import delayed
-from ..peers.serve import repeat
+from ..peers.serve import per_second, repeat
 from ..samples import sample
 
 EXECUTIONS = 1024
@@ -151,7 +152,11 @@ def commit(bench: Bench) -> None:
                             goal=at_least(1.25) if asked else None,
                             rounds=3 if asked else 1,
                         )  # fmt: skip
-    with bench.database() as dsn, ProcessPoolExecutor(CROWD, get_context("spawn"), _join_crowd, (dsn,)) as crowd:
+    context = get_context("spawn")
+    with (
+        bench.database() as dsn,
+        ProcessPoolExecutor(CROWD, context, _join_crowd, (dsn, context.Barrier(CROWD))) as crowd,
+    ):
         bench.compare(
             "harel_commit()", lambda: _crowded(bench, crowd, 0),
             "the same rows by hand, pipelined", lambda: _crowded(bench, crowd, 1),
@@ -161,25 +166,30 @@ def commit(bench: Bench) -> None:
 
 # Processes that commit at once.
 CROWD = 8
-_calls: list[Callable[[], Any]] = []
 
 
-def _join_crowd(dsn: str) -> None:
-    """Called in each process of the crowd, which keeps its connections."""
-    _calls.extend(_open.enter_context(complex_commits(dsn, 1)))
+class _Member:
+    """What a process of the crowd keeps: its connections, and where it waits for the others."""
+
+    open = ExitStack()
+    calls: tuple[Callable[[], Any], ...]
+    together: Barrier
 
 
-_open = ExitStack()
+def _join_crowd(dsn: str, together: Barrier) -> None:
+    _Member.calls = _Member.open.enter_context(complex_commits(dsn, 1))
+    _Member.together = together
 
 
 def _crowded(bench: Bench, crowd: ProcessPoolExecutor, place: int) -> float:
-    """Calls a second of all processes together; each takes one task, since none ends before all have begun."""
+    """Calls a second of all processes together."""
     return sum(crowd.map(_commits, [place] * CROWD, [bench.seconds] * CROWD))
 
 
 def _commits(place: int, seconds: float) -> float:
-    answer = repeat(_calls[place], seconds)
-    return float(answer["count"] / answer["seconds"])
+    # Whoever is here first waits, so each process takes one of the tasks, and all work at the same time.
+    _Member.together.wait(timeout=60)
+    return per_second(repeat(_Member.calls[place], seconds))
 
 
 BATCH = 50

@@ -74,20 +74,20 @@ def _pages(
     bench: Bench, session: "psycopg.Connection[Any]", name: str, arguments: LiteralString, condition: LiteralString
 ) -> None:
     skipped = PAGE * (PAGES - 1) if bench.scale == 1 else 2 * PAGE
-    (cursor,) = session.execute(
-        f"SELECT max(next_cursor) FROM harel_list({arguments}, {skipped:d})"  # type: ignore[arg-type]
-    ).fetchone() or (None,)
+    (cursor,) = session.execute(f"SELECT max(next_cursor) FROM harel_list({arguments}, {skipped:d})").fetchone() or (
+        None,
+    )
 
     def by_function(cursor: str | None) -> Callable[[], Any]:
         query = f"SELECT id, status, next_cursor FROM harel_list({arguments}, {PAGE:d}, %s)"
-        return lambda: session.execute(query, [cursor], prepare=True).fetchall()  # type: ignore[arg-type]
+        return lambda: session.execute(query, [cursor], prepare=True).fetchall()
 
     def by_offset(offset: int) -> Callable[[], Any]:
         query = (
             "SELECT id, data::jsonb ->> 'status' FROM executions "
             f"WHERE {condition} ORDER BY id LIMIT {PAGE:d} OFFSET {offset:d}"
         )
-        return lambda: session.execute(query).fetchall()  # type: ignore[arg-type]
+        return lambda: session.execute(query).fetchall()
 
     pages = {"first": (None, 0)} | ({"10,000th": (cursor, skipped)} if cursor else {})
     for place, (after, offset) in pages.items():

@@ -53,7 +53,7 @@ def prefix(bench: Bench) -> None:
 
         def run(query: str) -> None:
             key = next(turns) * 7919 % rows + 1
-            found = session.execute(query, [key], prepare=True).fetchall()  # type: ignore[arg-type]
+            found = session.execute(query, [key], prepare=True).fetchall()
             assert len(found) == 1
 
         search = "SELECT harel_ids_with_prefix(left(md5(%s::text), 20))"

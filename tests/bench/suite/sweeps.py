@@ -46,7 +46,7 @@ def sweep(bench: Bench) -> None:
 
 
 def _arm(session: "psycopg.Connection[Any]", table: str, fire_at: float, first: int, last: int) -> None:
-    session.execute(ARM.format(table), [fire_at, first, last])  # type: ignore[arg-type]
+    session.execute(ARM.format(table), [fire_at, first, last])
 
 
 def _fire(session: "psycopg.Connection[Any]") -> int:
@@ -63,7 +63,7 @@ def _due(session: "psycopg.Connection[Any]", armed: int, due: int) -> tuple[Bloc
         _arm(session, table, 0, first, first + due - 1)
         return session.execute(
             f"SELECT execution_id, path FROM {table} WHERE fire_at < %s",
-            [time.time()],  # type: ignore[arg-type]
+            [time.time()],
         ).fetchall()
 
     def fired() -> float:
