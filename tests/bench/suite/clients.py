@@ -1,21 +1,18 @@
 """The methods of the store, beside psycopg by hand and beside the stores of peers."""
 
 import json
-import time
-from collections.abc import Callable
 from contextlib import closing
-from typing import Any
 
 import psycopg
 
-from harel import Event, PostgresStore, TimerOp
+from harel import PostgresStore
 
 from ..harness import Bench, at_least, with_disk
 from ..network import delayed
 from ..peer import Peer
+from ..peers.store_calls import store_calls
 from ..samples import sample
 
-EXECUTIONS = 100
 # How many times as fast as the peer's a method shall be, at so many milliseconds a round trip.
 GOALS = {
     0: {"save": 1.5, "commit": 3.0, "load": 2.0},
@@ -57,37 +54,6 @@ def _save(bench: Bench, dsn: str, kilobytes: int, disk: str) -> None:
         )  # fmt: skip
 
 
-def store_calls(store: PostgresStore, kilobytes: int) -> dict[str, Callable[[], Any]]:
-    """One call of each method that both stores have, over executions of that size."""
-    exes = [sample(kilobytes) for _ in range(EXECUTIONS)]
-    for exe in exes:
-        store.commit(exe, [], "first", trace={"n": 0})
-    emits = [(f"target-{i}", Event(kind="Something", data={"n": i})) for i in range(3)]
-    turn = 0
-
-    def following() -> Any:
-        nonlocal turn
-        turn += 1
-        return exes[turn % EXECUTIONS]
-
-    def commit() -> None:
-        exe, n = following(), turn
-        timers = (TimerOp("schedule", "/paying", time.time() + 1e6), TimerOp("cancel", "/waiting"))
-        spawns = ((f"child-{n}", "/order/shipping", {"n": n}),)
-        store.commit(exe, emits, f"event-{n}", timers=timers, spawns=spawns, trace={"n": n})
-
-    return {
-        "save": lambda: store.save(following()),
-        "load": lambda: store.load(following().id),
-        "load_for_event": lambda: store.load_for_event(following().id, "first"),
-        "is_processed": lambda: store.is_processed(following().id, "first"),
-        "append_trace": lambda: store.append_trace(following().id, {"n": turn}),
-        "list_executions": lambda: store.list_executions(status=["RUNNING"], limit=50),
-        "due_timers": lambda: store.due_timers(time.time()),
-        "commit": commit,
-    }
-
-
 def peer_store(bench: Bench) -> None:
     """The store method by method, beside the one of harel 0.9.0 of PyPI, another project with the same contract."""
     for round_trip in GOALS:
@@ -96,17 +62,17 @@ def peer_store(bench: Bench) -> None:
 
 
 def _peer_store(bench: Bench, round_trip: int, kilobytes: int) -> None:
-    seconds = round_trip / 1000
+    seconds, data = round_trip / 1000, sample(kilobytes).model_dump_json()
     with (
         bench.database() as our_dsn,
         bench.database(store=False) as their_dsn,
         delayed(our_dsn, seconds) as our_target,
         delayed(their_dsn, seconds) as their_target,
         closing(PostgresStore.from_dsn(our_target)) as store,
-        Peer("harel_store", their_target, sample(kilobytes).model_dump_json()) as peer,
+        Peer("harel_store", their_target, data) as peer,
     ):
         goals = GOALS[round_trip] if kilobytes == 1 else dict.fromkeys(GOALS[round_trip])
-        for method, call in store_calls(store, kilobytes).items():
+        for method, call in store_calls(store, data).items():
             if method in goals or (round_trip == 0 and kilobytes == 1):
                 goal = goals.get(method)
                 bench.compare(
@@ -120,17 +86,17 @@ def _peer_store(bench: Bench, round_trip: int, kilobytes: int) -> None:
 def peer_snapshots(bench: Bench) -> None:
     """Saving and loading a state, beside put() and get_tuple() of langgraph-checkpoint-postgres."""
     for kilobytes in (1, 10):
+        data = sample(kilobytes).model_dump_json()
         with (
             bench.database() as dsn,
             bench.database(store=False) as their_dsn,
             closing(PostgresStore.from_dsn(dsn)) as store,
             Peer("langgraph_snapshots", their_dsn) as peer,
         ):
-            calls = store_calls(store, kilobytes)
-            data = json.loads(sample(kilobytes).model_dump_json())
+            calls = store_calls(store, data)
             for method, operation in (("save", "put"), ("load", "get")):
                 bench.compare(
                     f"store.{method}()", bench.rate(calls[method]),
-                    f"langgraph {operation}", peer.block(operation, seconds=bench.seconds, data=data),
+                    f"langgraph {operation}", peer.block(operation, seconds=bench.seconds, data=json.loads(data)),
                     parameters=f"{kilobytes} KB, async",
                 )  # fmt: skip
