@@ -6,10 +6,18 @@
 PYTHON ?= python3
 PG_CONFIG ?= pg_config
 BIN := .venv/bin
-EXTENSION := extension/harel--1.0.sql
+VERSION := 1.1
+PREVIOUS := 1.0
+EXTENSION := extension/harel--$(VERSION).sql
+UPGRADE := extension/harel--$(PREVIOUS)--$(VERSION).sql
+# An upgrade replaces every function; what it does besides stands in a folder of its own.
+STEPS := extension/upgrade/$(PREVIOUS)--$(VERSION)
+FUNCTIONS := $(filter-out %/00_header.sql %/20_tables.sql %/21_indexes.sql %/99_dump.sql,$(sort $(wildcard extension/sql/*.sql)))
+
+assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench check format build generate verify install wheel clean
+.PHONY: help demo test soak bench check format build generate verify install wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -27,6 +35,9 @@ demo: .venv/made ## orders through workers, with crashes on the way (a log of yo
 test: .venv/made ## run all tests (ARGS='-k name' for some)
 	$(BIN)/pytest -n auto $(ARGS)
 
+soak: .venv/made ## the tests that take minutes: more faults, longer histories, larger stores
+	$(BIN)/pytest -n auto -m soak $(ARGS)
+
 bench: .venv/made ## ratios beside peers, into tests/bench/RESULTS.md (ONLY=name: one of them, to the terminal)
 	cd tests && ../$(BIN)/python -m bench $(if $(ONLY),$(ONLY),--write bench)
 
@@ -42,12 +53,14 @@ format: .venv/made ## format and sort what can be
 
 build: ## assemble the extension from its sources
 	cat extension/sql/*.sql > $(EXTENSION)
+	{ $(assemble_upgrade); } > $(UPGRADE)
 
 generate: .venv/made build ## everything that is generated: the extension and the synchronous twin
 	$(BIN)/python python/generate_twin.py
 
 verify: .venv/made ## fail where a generated file is not up to date
 	cat extension/sql/*.sql | diff -q - $(EXTENSION) || { echo 'run make build'; exit 1; }
+	{ $(assemble_upgrade); } | diff -q - $(UPGRADE) || { echo 'run make build'; exit 1; }
 	$(BIN)/python python/generate_twin.py --check
 
 install: ## install the extension into a server (PG_CONFIG=..., DESTDIR=...)

@@ -3,7 +3,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN '1.0';
+    RETURN '1.1';
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_version()

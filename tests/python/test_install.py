@@ -545,11 +545,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_the_extension_and_nothing_that_is_not_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        for name in ("harel.control", "harel--1.0.sql"):
+        for name in ("harel.control", "harel--1.0.sql", "harel--1.0--1.1.sql", "harel--1.1.sql"):
             assert archive.read(f"harel/extension/{name}") == (ROOT / "extension" / name).read_bytes()
         assert archive.read("harel/engine/store/install.sql")
         assert "harel/py.typed" in names
-        assert {name.split("/")[0] for name in names} == {"harel", "harel-1.0.0.dist-info"}
+        assert {name.split("/")[0] for name in names} == {"harel", "harel-1.1.0.dist-info"}
 
 
 def test_an_unpacked_wheel_sets_up_a_database_by_script(dsn: str, wheel: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ SELECT is((SELECT count(*) FROM harel_read_trace('e')), 1::bigint, 'it reads tra
 SELECT is((SELECT count(*) FROM harel_pending_outbox(5)), 1::bigint, 'it sees what is pending: events');
 SELECT is((SELECT count(*) FROM harel_pending_spawns(5)), 1::bigint, 'spawns');
 SELECT is((SELECT count(*) FROM harel_due_timers(1, 5)), 1::bigint, 'and timers');
-SELECT is(harel_version(), '1.0', 'it asks for the version');
+SELECT is(harel_version(), '1.1', 'it asks for the version');
 SELECT throws_ok($$SELECT harel_commit_cas('e', 'd', '{}', 1)$$, '42501', NULL, 'it does not commit');
 SELECT throws_ok($$SELECT harel_commit('e', 'd', '{}', 1)$$, '42501', NULL, 'in no way');
 SELECT throws_ok($$SELECT harel_commit_batch('{e}', '{d}', '{1}', '{1}')$$, '42501', NULL, 'of three');

@@ -9,7 +9,7 @@ from ._base import StoreNotInstalled, StoreVersionMismatch
 from ._calls import Call, Row, function_prefix, scalar
 
 # The store that this client brings, and the one that it can talk to: any of the same major version.
-VERSION = "1.0"
+VERSION = "1.1"
 
 # The schema of the store: the one asked for, or the first in the search path, or that of the extension.
 _FIND = """

@@ -1,0 +1,3341 @@
+\echo Use "ALTER EXTENSION harel UPDATE TO '1.1'" to load this file. \quit
+
+-- From 1.0 to 1.1. Each function is replaced by that of 1.1, which keeps its grants; nothing here rewrites a table.
+-- Every statement can be run again.
+
+-- Mistakes of a caller that more than one function meets. The codes of class ST:
+--
+--   ST001  an id, path or other key is missing, empty or too long
+--   ST002  a version, or a trace cap, is out of range
+--   ST003  the data of an execution is missing or not JSON, or a text that goes with it is missing
+--   ST004  parallel arrays of unequal length or shape, or with a NULL where a value is needed
+--   ST005  an unknown timer action
+--   ST006  a time that is missing, NaN or infinite
+--   ST007  a cursor that harel_list() did not make
+--   ST008  a limit that is out of range
+--   ST009  an unknown role or kind of access
+--   ST010  a priority that is out of range
+--   ST011  a duration that is missing, negative or not finite
+
+-- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST001',
+        MESSAGE = format('the %s must be a text of 1 to 1000 bytes', p_what),
+        DETAIL = coalesce('Execution ' || quote_literal(left(p_id, 40)) || ': the ', 'The ') || p_what || CASE
+            WHEN p_key IS NULL THEN ' is NULL.'
+            ELSE format(' has %s bytes and begins with %L.', octet_length(p_key), left(p_key, 40))
+        END,
+        HINT = 'Pass the same non-empty text each time; a longer key can be replaced by a hash of it.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_key(text, text, text)
+IS 'Internal. Raises ST001 for a key, of a call for an execution, that is missing, empty or longer than 1000 bytes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_key(text, text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_limit(p_limit bigint) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_limit < 0 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'limit must not be negative',
+            DETAIL = format('The limit is %s.', p_limit),
+            HINT = 'Pass the greatest number of rows wanted, or NULL for all of them.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_limit(bigint)
+IS 'Internal. Raises ST008 for a negative number of rows.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_limit(bigint) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_time(p_what text, p_time double precision) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST006',
+        MESSAGE = 'a time must be a finite number of seconds since the epoch',
+        DETAIL = format('%s: the time is %s.', p_what, coalesce(p_time::text, 'NULL')),
+        HINT = 'Pass for instance extract(epoch FROM clock_timestamp()), as double precision.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_time(text, double precision)
+IS 'Internal. Raises ST006 for a time that is missing, NaN or infinite.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_time(text, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_seq() RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST001',
+        MESSAGE = 'seq must not be NULL',
+        DETAIL = 'NULL names no row.',
+        HINT = 'Pass the seq that harel_pending_outbox() or harel_pending_spawns() gave.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_seq()
+IS 'Internal. Raises ST001 for a missing seq.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_seq() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_duration(p_what text, p_seconds double precision) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (p_seconds >= 0 AND p_seconds < 'Infinity') IS NOT TRUE THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST011',
+            MESSAGE = format('the %s must be a number of seconds, 0 or more', p_what),
+            DETAIL = format('The %s is %s.', p_what, coalesce(p_seconds::text, 'NULL')),
+            HINT = 'Pass a finite duration in seconds.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_duration(text, double precision)
+IS 'Internal. Raises ST011 for a duration that is missing, negative, NaN or infinite.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_duration(text, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_priority(p_group_id text, p_priority integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (p_priority BETWEEN 0 AND 4) IS NOT TRUE THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST010',
+            MESSAGE = 'a priority must be between 0 and 4',
+            DETAIL = format('%s: the priority is %s.',
+                coalesce('Group ' || quote_literal(left(p_group_id, 40)), 'A claim'), coalesce(p_priority::text, 'NULL')),
+            HINT = 'Pass 0 for what is usual and up to 4 for what is more urgent.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_priority(text, integer)
+IS 'Internal. Raises ST010 for a priority that is out of range.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_priority(text, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__clock(p_now double precision) RETURNS double precision
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_now IS NULL THEN
+        RETURN extract(epoch FROM clock_timestamp());
+    END IF;
+    IF abs(p_now) < 'Infinity' THEN
+        RETURN p_now;
+    END IF;
+    PERFORM @extschema@.harel__refuse_time('The clock of a call', p_now);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__clock(double precision)
+IS 'Internal. The time of a call in seconds since the epoch: the one given, or that of the database. Raises ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel__clock(double precision) FROM PUBLIC;
+-- Functions that look for rows by a key forbid what reads a whole table. A plan made while a table was empty, and
+-- vacuumed so, would be kept by a session until the table is analyzed next, which may be a million rows later.
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_load(p_id text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    RETURN (SELECT e.data FROM @extschema@.executions e WHERE e.id = p_id);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_load(text)
+IS 'The data of an execution, byte for byte as it was committed; NULL where there is no such execution.';
+REVOKE ALL ON FUNCTION @extschema@.harel_load(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_load_for_event(
+    p_id text,
+    p_event_id text,
+    OUT data text,
+    OUT already_processed boolean,
+    OUT version integer
+) RETURNS record
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    already_processed := false;
+    -- One statement for both would look into the ledger also where no event is named, and join where one is. As this
+    -- function is STABLE, its statements see one snapshot.
+    SELECT e.data, e.version
+    INTO harel_load_for_event.data, harel_load_for_event.version
+    FROM @extschema@.executions e
+    WHERE e.id = p_id;
+    IF p_event_id <> '' AND harel_load_for_event.version IS NOT NULL THEN
+        already_processed := EXISTS (
+            SELECT FROM @extschema@.processed_events p
+            WHERE p.execution_id = p_id AND p.event_id = p_event_id
+        );
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)
+IS
+'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where '
+'there is no such execution. Without an event (NULL or empty) already_processed is false.';
+REVOKE ALL ON FUNCTION @extschema@.harel_load_for_event(text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_is_processed(p_id text, p_event_id text) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM @extschema@.processed_events p
+        WHERE p.execution_id = p_id AND p.event_id = p_event_id
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_is_processed(text, text)
+IS 'Whether the execution has handled the event: true once the commit that named the event is visible.';
+REVOKE ALL ON FUNCTION @extschema@.harel_is_processed(text, text) FROM PUBLIC;
+-- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
+-- texts are stored like any other; only the fields broken out of them have to be read in another way. The type json
+-- checks the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
+-- are replaced by U+FFFD in a copy.
+CREATE OR REPLACE FUNCTION @extschema@.harel__decodable(p_data text) RETURNS json
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+DECLARE
+    -- A pair of backslashes becomes the escape of one, so that the backslash of any other escape stands alone.
+    v_copy text := replace(p_data, '\\', '\u005c');
+BEGIN
+    v_copy := replace(v_copy, '\u0000', '\ufffd');
+    v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
+    v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+    RETURN v_copy::json;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__decodable(text)
+IS 'Internal. A JSON text with U+FFFD for each escape that PostgreSQL has no character for.';
+REVOKE ALL ON FUNCTION @extschema@.harel__decodable(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_json json;
+BEGIN
+    BEGIN
+        v_json := p_data::json;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'data must be JSON',
+            DETAIL = format('Execution %L: %s.', left(p_id, 100), sqlerrm),
+            HINT = 'Pass the whole execution as JSON text. NaN and Infinity are not JSON.';
+    END;
+    BEGIN
+        v_json := @extschema@.harel__decodable(p_data);
+        RETURN jsonb_build_object(
+            'status', v_json ->> 'status',
+            'outcome', v_json ->> 'outcome',
+            'active_path', v_json ->> 'active_path',
+            'parent_id', v_json ->> 'parent_id',
+            'priority', v_json ->> 'priority',
+            'finished_at', CASE
+                WHEN json_typeof(v_json -> 'finished_at') = 'number'
+                    AND v_json ->> 'finished_at' ~* '^-?[0-9.]{1,40}(e[+-]?[0-9]{1,2})?$'
+                    THEN (v_json ->> 'finished_at')::numeric
+            END
+        );
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+        -- An escape that the encoding of this database has no character for: the data is JSON all the same.
+        RETURN '{}'::jsonb;
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__fields(text, text)
+IS 'Internal. The fields kept beside data, from data that jsonb cannot hold; raises ST003 where it is not JSON.';
+REVOKE ALL ON FUNCTION @extschema@.harel__fields(text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__finished_at(p_fields jsonb) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- Within the years that a timestamp can hold.
+    IF jsonb_typeof(p_fields -> 'finished_at') = 'number'
+        AND abs((p_fields ->> 'finished_at')::numeric) < 200000000000
+    THEN
+        RETURN to_timestamp(round((p_fields ->> 'finished_at')::numeric, 6)::double precision);
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__finished_at(jsonb)
+IS 'Internal. The time, in seconds since the epoch, that data gives for its end; NULL where it gives none.';
+REVOKE ALL ON FUNCTION @extschema@.harel__finished_at(jsonb) FROM PUBLIC;
+
+-- Tells a caller of a commit what is wrong with its arguments. It returns where nothing is, or where p_old is a version
+-- that no row can have: that is a conflict.
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_commit(
+    p_id text, p_defn text, p_data text, p_old bigint, p_event text
+) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL OR octet_length(p_id) NOT BETWEEN 1 AND 1000 THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    IF p_defn IS NULL OR octet_length(p_defn) NOT BETWEEN 1 AND 1000 THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'definition id', p_defn);
+    END IF;
+    IF octet_length(p_event) > 1000 THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'event id', p_event);
+    END IF;
+    IF p_data IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'data must be JSON',
+            DETAIL = format('Execution %L: data is NULL.', p_id),
+            HINT = 'Pass the whole execution as JSON text.';
+    END IF;
+    IF p_old IS NULL OR p_old < 0 OR p_old = 2147483647 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST002',
+            MESSAGE = 'the version loaded must be between 0 and 2147483646',
+            DETAIL = format('Execution %L: the version is %s.', p_id, coalesce(p_old::text, 'NULL')),
+            HINT = 'Pass 0 for the first save, and after it the version that was loaded.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_commit(text, text, text, bigint, text)
+IS 'Internal. Raises the error of class ST that the arguments of a commit deserve, if any.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_commit(text, text, text, bigint, text) FROM PUBLIC;
+
+-- The gate of every commit. It has no search path of its own: only the functions below call it, which pin theirs, and
+-- to set it again costs as much as the rest of the call.
+CREATE OR REPLACE FUNCTION @extschema@.harel__swap(
+    p_id text, p_defn text, p_data text, p_old bigint, p_event text
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    v_json jsonb;
+    v_status text;
+    v_priority smallint := 0;
+    v_finished_at timestamptz;
+BEGIN
+    -- Each expression here is paid for at every commit, so an id that can only match no row is looked at afterwards.
+    IF p_data IS NULL
+        OR (p_old BETWEEN 0 AND 2147483646) IS NOT TRUE
+        OR (octet_length(p_defn) BETWEEN 1 AND 1000) IS NOT TRUE
+    THEN
+        PERFORM @extschema@.harel__refuse_commit(p_id, p_defn, p_data, p_old, p_event);
+        RETURN false;
+    END IF;
+
+    BEGIN
+        v_json := p_data::jsonb;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+        v_json := @extschema@.harel__fields(p_id, p_data);
+    END;
+
+    v_status := coalesce(left(v_json ->> 'status', 100), '');
+    -- Most have neither, and an expression in the statements below is set up at every commit, whether it is reached or
+    -- not.
+    IF v_json ? 'priority' AND v_json ->> 'priority' IN ('1', '2', '3', '4') THEN
+        v_priority := v_json ->> 'priority';
+    END IF;
+    IF v_status IN ('DONE', 'CANCELLED', 'FAILED') THEN
+        v_finished_at := coalesce(
+            @extschema@.harel__finished_at(v_json),
+            -- Saved again, it has been final since then.
+            (SELECT e.finished_at FROM @extschema@.executions e WHERE e.id = p_id AND e.version = p_old),
+            now()
+        );
+    END IF;
+
+    IF p_old = 0 THEN
+        IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+            PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+        END IF;
+        INSERT INTO @extschema@.executions AS e (
+            id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
+        ) VALUES (
+            p_id, p_defn, p_data, 1, v_status,
+            v_json ->> 'outcome', v_json ->> 'active_path', v_json ->> 'parent_id', v_priority, v_finished_at
+        )
+        ON CONFLICT (id) DO NOTHING;
+    ELSE
+        UPDATE @extschema@.executions AS e
+        SET definition_id = p_defn,
+            data = p_data,
+            version = p_old + 1,
+            status = v_status,
+            outcome = v_json ->> 'outcome',
+            active_path = v_json ->> 'active_path',
+            parent_id = v_json ->> 'parent_id',
+            priority = v_priority,
+            updated_at = now(),
+            finished_at = v_finished_at
+        WHERE e.id = p_id AND e.version = p_old;
+    END IF;
+    IF NOT FOUND THEN
+        PERFORM @extschema@.harel__refuse_commit(p_id, p_defn, p_data, p_old, p_event);
+        RETURN false;
+    END IF;
+
+    IF p_event <> '' THEN
+        IF octet_length(p_event) > 1000 THEN
+            PERFORM @extschema@.harel__refuse_key(p_id, 'event id', p_event);
+        END IF;
+        INSERT INTO @extschema@.processed_events (execution_id, event_id)
+        VALUES (p_id, p_event)
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text)
+IS 'Internal. harel_commit_cas() without its answer to a serialization failure.';
+REVOKE ALL ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_commit_cas(
+    p_id text,
+    p_defn text,
+    p_data text,
+    p_old bigint,
+    p_event text DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    -- Under READ COMMITTED a lost race matches no row. Under a stricter level PostgreSQL raises instead, and only there
+    -- is a subtransaction, which spends a transaction id, worth its price.
+    IF current_setting('transaction_isolation') = 'read committed' THEN
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+    END IF;
+    BEGIN
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+    EXCEPTION WHEN serialization_failure THEN
+        RETURN false;
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text)
+IS
+'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks the '
+'event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing was '
+'written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;
+-- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty
+-- list, and array_dims() is NULL for both.
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+BEGIN
+    IF array_remove(p_dimensions, p_dimensions[1]) <> '{}' OR p_dimensions[1] !~ '^\[1:\d+\]$' THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST004',
+            MESSAGE = format('the arrays for %s must be parallel', p_list),
+            DETAIL = format(
+                '%s: their bounds are %s.',
+                coalesce('Execution ' || quote_literal(left(p_id, 40)), 'A batch'),
+                array_to_string(p_dimensions, ', ', 'empty')
+            ),
+            HINT = 'Pass one-dimensional arrays of one length, counted from 1.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_list(text, text, text[])
+IS 'Internal. Raises ST004 unless the arrays that make up a list have the same bounds, from 1.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_list(text, text, text[]) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_item(p_id text, p_list text, p_place integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST004',
+        MESSAGE = format('the arrays for %s must not hold NULL', p_list),
+        DETAIL = format('Execution %L: item %s is NULL.', left(p_id, 40), p_place),
+        HINT = 'Only the target of an event may be NULL, for a broadcast.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_item(text, text, integer)
+IS 'Internal. Raises ST004 for a NULL in a list.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_item(text, text, integer) FROM PUBLIC;
+
+-- Pinned by its callers, like harel__swap().
+CREATE OR REPLACE FUNCTION @extschema@.harel__commit(
+    p_id text,
+    p_defn text,
+    p_data text,
+    p_old bigint,
+    p_event text,
+    p_emit_targets text[],
+    p_emit_events text[],
+    p_spawn_children text[],
+    p_spawn_root_paths text[],
+    p_spawn_contexts text[],
+    p_timer_actions text[],
+    p_timer_paths text[],
+    p_timer_fire_ats double precision[],
+    p_trace text,
+    p_trace_max integer
+) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    v_seq bigint;
+    v_seqs bigint[] := '{}';
+    v_idx integer;
+BEGIN
+    IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event) THEN
+        RETURN NULL;
+    END IF;
+
+    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The shape
+    -- of each list is tested here and again by harel__check_list() before it raises: to call that for every list of every
+    -- commit would cost as much as an INSERT.
+    IF p_emit_events IS NOT NULL OR p_emit_targets IS NOT NULL THEN
+        IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
+            OR array_ndims(p_emit_events) <> 1
+            OR array_lower(p_emit_events, 1) <> 1
+        THEN
+            PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
+        END IF;
+        FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
+            IF p_emit_events[i] IS NULL THEN
+                PERFORM @extschema@.harel__refuse_item(p_id, 'emits', i);
+            ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
+                PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
+            END IF;
+            INSERT INTO @extschema@.outbox (target_id, event, source_id)
+            VALUES (p_emit_targets[i], p_emit_events[i], p_id)
+            RETURNING seq INTO v_seq;
+            v_seqs[i] := v_seq;
+        END LOOP;
+    END IF;
+
+    IF p_spawn_children IS NOT NULL OR p_spawn_root_paths IS NOT NULL OR p_spawn_contexts IS NOT NULL THEN
+        IF array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_root_paths)
+            OR array_dims(p_spawn_children) IS DISTINCT FROM array_dims(p_spawn_contexts)
+            OR array_ndims(p_spawn_children) <> 1
+            OR array_lower(p_spawn_children, 1) <> 1
+        THEN
+            PERFORM @extschema@.harel__check_list(
+                p_id, 'spawns', array_dims(p_spawn_children), array_dims(p_spawn_root_paths),
+                array_dims(p_spawn_contexts)
+            );
+        END IF;
+        FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
+            IF p_spawn_root_paths[i] IS NULL OR p_spawn_contexts[i] IS NULL THEN
+                PERFORM @extschema@.harel__refuse_item(p_id, 'spawns', i);
+            ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+                PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
+            END IF;
+            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
+            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
+        END LOOP;
+    END IF;
+
+    IF p_timer_actions IS NOT NULL OR p_timer_paths IS NOT NULL OR p_timer_fire_ats IS NOT NULL THEN
+        IF array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_paths)
+            OR array_dims(p_timer_actions) IS DISTINCT FROM array_dims(p_timer_fire_ats)
+            OR array_ndims(p_timer_actions) <> 1
+            OR array_lower(p_timer_actions, 1) <> 1
+        THEN
+            PERFORM @extschema@.harel__check_list(
+                p_id, 'timers', array_dims(p_timer_actions), array_dims(p_timer_paths), array_dims(p_timer_fire_ats)
+            );
+        END IF;
+        FOR i IN 1 .. coalesce(cardinality(p_timer_actions), 0) LOOP
+            IF p_timer_paths[i] IS NULL THEN
+                PERFORM @extschema@.harel__refuse_item(p_id, 'timers', i);
+            ELSIF octet_length(p_timer_paths[i]) > 1000 THEN
+                PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_timer_paths[i]);
+            END IF;
+            IF p_timer_actions[i] = 'schedule' THEN
+                IF (abs(p_timer_fire_ats[i]) < 'Infinity') IS NOT TRUE THEN
+                    PERFORM @extschema@.harel__refuse_time(
+                        format('Execution %L, timer %L', p_id, p_timer_paths[i]), p_timer_fire_ats[i]
+                    );
+                END IF;
+                INSERT INTO @extschema@.timers AS t (execution_id, path, fire_at)
+                VALUES (p_id, p_timer_paths[i], p_timer_fire_ats[i])
+                ON CONFLICT (execution_id, path) DO UPDATE SET fire_at = excluded.fire_at;
+            ELSIF p_timer_actions[i] = 'cancel' THEN
+                DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id AND t.path = p_timer_paths[i];
+            ELSE
+                RAISE EXCEPTION USING
+                    ERRCODE = 'ST005',
+                    MESSAGE = 'unknown timer action',
+                    DETAIL = format(
+                        'Execution %L, timer %L: the action is %s.',
+                        p_id, p_timer_paths[i], coalesce(quote_literal(left(p_timer_actions[i], 40)), 'NULL')
+                    ),
+                    HINT = 'Pass schedule or cancel.';
+            END IF;
+        END LOOP;
+    END IF;
+
+    IF p_trace IS NOT NULL THEN
+        IF p_old = 0 THEN
+            PERFORM @extschema@.harel__lock_new_trace(p_id);
+        END IF;
+        -- An assignment, unlike PERFORM, needs no query.
+        v_idx := @extschema@.harel__push_trace(p_id, p_trace, p_trace_max);
+    END IF;
+    RETURN v_seqs;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__commit(
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) IS
+'Internal. The outbox seqs of a commit, or NULL where it lost; harel_commit() without its answer to a serialization '
+'failure.';
+REVOKE ALL ON FUNCTION @extschema@.harel__commit(
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_commit(
+    p_id text,
+    p_defn text,
+    p_data text,
+    p_old bigint,
+    p_event text DEFAULT NULL,
+    p_emit_targets text[] DEFAULT NULL,
+    p_emit_events text[] DEFAULT NULL,
+    p_spawn_children text[] DEFAULT NULL,
+    p_spawn_root_paths text[] DEFAULT NULL,
+    p_spawn_contexts text[] DEFAULT NULL,
+    p_timer_actions text[] DEFAULT NULL,
+    p_timer_paths text[] DEFAULT NULL,
+    p_timer_fire_ats double precision[] DEFAULT NULL,
+    p_trace text DEFAULT NULL,
+    p_trace_max integer DEFAULT NULL,
+    OUT committed boolean,
+    OUT stored_version integer,
+    OUT outbox_seqs bigint[]
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    -- See harel_commit_cas() for the two ways.
+    IF current_setting('transaction_isolation') = 'read committed' THEN
+        outbox_seqs := @extschema@.harel__commit(
+            p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
+            p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
+            p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+        );
+    ELSE
+        BEGIN
+            outbox_seqs := @extschema@.harel__commit(
+                p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
+                p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
+                p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+            );
+        EXCEPTION WHEN serialization_failure THEN
+            outbox_seqs := NULL;
+        END;
+    END IF;
+    committed := outbox_seqs IS NOT NULL;
+    IF committed THEN
+        stored_version := p_old + 1;
+    ELSE
+        -- The snapshot of a stricter level still shows the version that was expected: then the one found is not known.
+        stored_version := (SELECT nullif(e.version, p_old) FROM @extschema@.executions e WHERE e.id = p_id);
+        outbox_seqs := '{}';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_commit(
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) IS
+'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL '
+'target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel '
+'disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). '
+'Returns whether it committed, the version now stored (on a conflict the one found: NULL where there is no such '
+'execution, or where the snapshot of a stricter isolation level hides it) and the seqs of the outbox rows in the '
+'order given. Raises ST001 to ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit(
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+) FROM PUBLIC;
+-- Writers of one execution's trace take turns: whoever numbers an entry by a snapshot from before another's entries
+-- could give a number again that the ring has dropped meanwhile. They hold the lock of the execution's row, or, before
+-- its first save, the advisory lock that stands for it.
+CREATE OR REPLACE FUNCTION @extschema@.harel__lock_new_trace(p_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('harel.trace:' || p_id, 0));
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_new_trace(text)
+IS 'Internal. Waits for the other writers of the trace of an execution that has no row yet.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_new_trace(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__push_trace(p_id text, p_entry text, p_max integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    v_idx integer;
+BEGIN
+    IF p_max < 0 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST002',
+            MESSAGE = 'the cap of a trace must not be negative',
+            DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
+            HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
+    END IF;
+    INSERT INTO @extschema@.trace (execution_id, idx, entry)
+    VALUES (
+        p_id,
+        coalesce(1 + (
+            SELECT t.idx FROM @extschema@.trace t
+            WHERE t.execution_id = p_id
+            ORDER BY t.idx DESC
+            LIMIT 1
+        ), 0),
+        p_entry
+    )
+    RETURNING idx INTO v_idx;
+    -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
+    -- missing: the newest of them is looked for first, because to delete a range that is open to below is to step
+    -- over everything that was pushed out since the last vacuum.
+    IF p_max > 0 AND v_idx >= p_max THEN
+        DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx = v_idx - p_max;
+        PERFORM FROM @extschema@.trace t
+        WHERE t.execution_id = p_id AND t.idx < v_idx - p_max
+        ORDER BY t.idx DESC
+        LIMIT 1;
+        IF FOUND THEN
+            DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id AND t.idx < v_idx - p_max;
+        END IF;
+    END IF;
+    RETURN v_idx;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__push_trace(text, text, integer)
+IS 'Internal. Appends a trace entry for a caller that holds the lock of the trace; returns its idx.';
+REVOKE ALL ON FUNCTION @extschema@.harel__push_trace(text, text, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_append_trace(p_id text, p_entry text, p_max integer DEFAULT NULL) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    IF (octet_length(p_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    IF p_entry IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'a trace entry must not be NULL',
+            DETAIL = format('Execution %L.', p_id),
+            HINT = 'Pass the entry as a text, for instance JSON.';
+    END IF;
+    PERFORM FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        PERFORM @extschema@.harel__lock_new_trace(p_id);
+        -- The first save may have come while this waited.
+        PERFORM FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    END IF;
+    RETURN @extschema@.harel__push_trace(p_id, p_entry, p_max);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_append_trace(text, text, integer)
+IS
+'Appends an entry to the trace of an execution outside a commit and returns its idx; the last p_max entries are '
+'kept, by their numbers (0 or NULL: all). Raises ST001, ST002 or ST003.';
+REVOKE ALL ON FUNCTION @extschema@.harel_append_trace(text, text, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_read_trace(p_id text) RETURNS TABLE (idx integer, entry text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT t.idx, t.entry
+    FROM @extschema@.trace t
+    WHERE t.execution_id = p_id
+    ORDER BY t.idx;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_read_trace(text)
+IS 'The trace of an execution, oldest entry first, each with the idx that it was given.';
+REVOKE ALL ON FUNCTION @extschema@.harel_read_trace(text) FROM PUBLIC;
+-- Where in a flat list the items of each commit end, from the position of the commit that each item belongs to.
+CREATE OR REPLACE FUNCTION @extschema@.harel__ends(p_list text, p_commits integer[], p_count integer) RETURNS integer[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_ends integer[] := array_fill(0, ARRAY[p_count]);
+    v_previous integer := 1;
+    v_commit integer;
+BEGIN
+    FOR i IN 1 .. coalesce(cardinality(p_commits), 0) LOOP
+        v_commit := p_commits[i];
+        IF (v_commit BETWEEN v_previous AND p_count) IS NOT TRUE THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'ST004',
+                MESSAGE = format('the commits of %s must be positions in the batch in ascending order', p_list),
+                DETAIL = format('Item %s belongs to commit %s, of %s.', i, coalesce(v_commit::text, 'NULL'), p_count),
+                HINT = 'Count the commits from 1 and list the items of the first one first.';
+        END IF;
+        v_ends[v_commit] := i;
+        v_previous := v_commit;
+    END LOOP;
+    FOR i IN 2 .. p_count LOOP
+        v_ends[i] := greatest(v_ends[i], v_ends[i - 1]);
+    END LOOP;
+    RETURN v_ends;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__ends(text, integer[], integer)
+IS 'Internal. For each commit of a batch, the position of its last item in a flat list; raises ST004.';
+REVOKE ALL ON FUNCTION @extschema@.harel__ends(text, integer[], integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_commit_batch(
+    p_ids text[],
+    p_defns text[],
+    p_datas text[],
+    p_olds bigint[],
+    p_events text[] DEFAULT NULL,
+    p_emit_commits integer[] DEFAULT NULL,
+    p_emit_targets text[] DEFAULT NULL,
+    p_emit_events text[] DEFAULT NULL,
+    p_spawn_commits integer[] DEFAULT NULL,
+    p_spawn_children text[] DEFAULT NULL,
+    p_spawn_root_paths text[] DEFAULT NULL,
+    p_spawn_contexts text[] DEFAULT NULL,
+    p_timer_commits integer[] DEFAULT NULL,
+    p_timer_actions text[] DEFAULT NULL,
+    p_timer_paths text[] DEFAULT NULL,
+    p_timer_fire_ats double precision[] DEFAULT NULL,
+    p_traces text[] DEFAULT NULL,
+    p_trace_max integer DEFAULT NULL
+) RETURNS TABLE (id text, committed boolean, stored_version integer, outbox_seqs bigint[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_count integer := coalesce(cardinality(p_ids), 0);
+    v_emit_ends integer[];
+    v_spawn_ends integer[];
+    v_timer_ends integer[];
+    v_committed boolean[];
+    v_versions integer[];
+    v_seqs bigint[] := '{}';
+    v_seq_starts integer[];
+    v_seq_ends integer[];
+    v_result record;
+    i integer;
+    e integer;
+    s integer;
+    t integer;
+BEGIN
+    -- Events and traces may be left out as a whole.
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'the commits',
+        array_dims(p_ids), array_dims(p_defns), array_dims(p_datas), array_dims(p_olds),
+        coalesce(array_dims(p_events), array_dims(p_ids)), coalesce(array_dims(p_traces), array_dims(p_ids))
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'emits', array_dims(p_emit_commits), array_dims(p_emit_targets), array_dims(p_emit_events)
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'spawns',
+        array_dims(p_spawn_commits), array_dims(p_spawn_children), array_dims(p_spawn_root_paths),
+        array_dims(p_spawn_contexts)
+    );
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'timers',
+        array_dims(p_timer_commits), array_dims(p_timer_actions), array_dims(p_timer_paths),
+        array_dims(p_timer_fire_ats)
+    );
+    v_emit_ends := @extschema@.harel__ends('emits', p_emit_commits, v_count);
+    v_spawn_ends := @extschema@.harel__ends('spawns', p_spawn_commits, v_count);
+    v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, v_count);
+
+    -- Each commit locks its row, or the place of one to come, until the end of the transaction. Taken in the order of
+    -- the ids, the locks of two batches cannot wait for each other in a circle.
+    FOR i IN
+        SELECT b.place FROM unnest(p_ids) WITH ORDINALITY AS b (id, place)
+        ORDER BY b.id COLLATE "C", b.place
+    LOOP
+        -- Subscripts before the first commit give NULL: its items start at 1.
+        e := coalesce(v_emit_ends[i - 1], 0) + 1;
+        s := coalesce(v_spawn_ends[i - 1], 0) + 1;
+        t := coalesce(v_timer_ends[i - 1], 0) + 1;
+        v_result := @extschema@.harel_commit(
+            p_ids[i], p_defns[i], p_datas[i], p_olds[i], p_events[i],
+            p_emit_targets[e:v_emit_ends[i]],
+            p_emit_events[e:v_emit_ends[i]],
+            p_spawn_children[s:v_spawn_ends[i]],
+            p_spawn_root_paths[s:v_spawn_ends[i]],
+            p_spawn_contexts[s:v_spawn_ends[i]],
+            p_timer_actions[t:v_timer_ends[i]],
+            p_timer_paths[t:v_timer_ends[i]],
+            p_timer_fire_ats[t:v_timer_ends[i]],
+            p_traces[i],
+            p_trace_max
+        );
+        v_committed[i] := v_result.committed;
+        v_versions[i] := v_result.stored_version;
+        v_seq_starts[i] := cardinality(v_seqs) + 1;
+        v_seqs := v_seqs || v_result.outbox_seqs;
+        v_seq_ends[i] := cardinality(v_seqs);
+    END LOOP;
+
+    RETURN QUERY
+    SELECT b.id, v_committed[b.place], v_versions[b.place], v_seqs[v_seq_starts[b.place]:v_seq_ends[b.place]]
+    FROM unnest(p_ids) WITH ORDINALITY AS b (id, place)
+    ORDER BY b.place;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_commit_batch(
+    text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer
+) IS
+'Many commits in one call and one transaction, each as by harel_commit() and each winning or losing by itself; '
+'one row for each, in the order given. The items of all commits stand in flat lists, beside the position (from 1, '
+'ascending) of the commit that each belongs to. Rows are locked in the order of the ids, so that batches cannot '
+'deadlock; commits of one execution are applied in the order given. Raises ST001 to ST006, and then none is '
+'committed.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit_batch(
+    text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer
+) FROM PUBLIC;
+CREATE OR REPLACE FUNCTION @extschema@.harel_pending_outbox(p_limit integer DEFAULT NULL)
+RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT o.seq, o.target_id, o.event, o.source_id
+    FROM @extschema@.outbox o
+    ORDER BY o.seq
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_pending_outbox(integer)
+IS
+'The events waiting to be sent, oldest first, at most p_limit (NULL: all), with the execution that each is for (NULL: '
+'a broadcast) and the one that emitted it. Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_pending_outbox(integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_ack_outbox(p_seq bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    IF p_seq IS NULL THEN
+        PERFORM @extschema@.harel__refuse_seq();
+    END IF;
+    DELETE FROM @extschema@.outbox o WHERE o.seq = p_seq;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_ack_outbox(bigint)
+IS 'Removes an event that has been sent; returns 1, or 0 where it was not pending. Raises ST001 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_ack_outbox(bigint) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_take_outbox(p_limit integer DEFAULT NULL)
+RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT o.seq, o.target_id, o.event, o.source_id
+    FROM @extschema@.outbox o
+    ORDER BY o.seq
+    LIMIT p_limit
+    FOR UPDATE SKIP LOCKED;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_take_outbox(integer)
+IS
+'harel_pending_outbox() for a transaction that is going to send the events: it locks them until its end, and passes '
+'over those that another has locked. Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_take_outbox(integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_settle_outbox(p_seqs bigint[]) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (p_seqs);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_settle_outbox(bigint[])
+IS 'Removes events that have been sent; returns how many of them were pending.';
+REVOKE ALL ON FUNCTION @extschema@.harel_settle_outbox(bigint[]) FROM PUBLIC;
+CREATE OR REPLACE FUNCTION @extschema@.harel_pending_spawns(p_limit integer DEFAULT NULL)
+RETURNS TABLE (seq bigint, parent_id text, child_id text, root_path text, context text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context
+    FROM @extschema@.spawns s
+    ORDER BY s.seq
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_pending_spawns(integer)
+IS 'The child executions waiting to be created, oldest first, at most p_limit (NULL: all). Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_pending_spawns(integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_ack_spawn(p_seq bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    IF p_seq IS NULL THEN
+        PERFORM @extschema@.harel__refuse_seq();
+    END IF;
+    DELETE FROM @extschema@.spawns s WHERE s.seq = p_seq;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_ack_spawn(bigint)
+IS
+'Removes the request for a child that has been created; returns 1, or 0 where it was not pending. Raises ST001 '
+'for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_ack_spawn(bigint) FROM PUBLIC;
+CREATE OR REPLACE FUNCTION @extschema@.harel_due_timers(p_now double precision, p_limit integer DEFAULT NULL)
+RETURNS TABLE (execution_id text, path text, fire_at double precision)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    IF p_now IS NULL OR p_now = 'NaN' THEN
+        PERFORM @extschema@.harel__refuse_time('The time to look up due timers for', p_now);
+    END IF;
+    RETURN QUERY
+    SELECT t.execution_id, t.path, t.fire_at
+    FROM @extschema@.timers t
+    WHERE t.fire_at <= p_now
+    ORDER BY t.fire_at, t.execution_id, t.path
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_due_timers(double precision, integer)
+IS
+'The timers due at p_now (seconds since the epoch, inclusive), oldest due first, at most p_limit (NULL: all). '
+'Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_due_timers(double precision, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_delete_timer(p_id text, p_path text, p_fire_at double precision) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    IF p_path IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_path);
+    END IF;
+    IF p_fire_at IS NULL THEN
+        PERFORM @extschema@.harel__refuse_time(format('Execution %L, timer %L', p_id, p_path), p_fire_at);
+    END IF;
+    DELETE FROM @extschema@.timers t
+    WHERE t.execution_id = p_id AND t.path = p_path AND t.fire_at = p_fire_at;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision)
+IS
+'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile '
+'stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision) FROM PUBLIC;
+-- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short.
+CREATE OR REPLACE FUNCTION @extschema@.harel__cursor(p_id text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_id bytea := convert_to(p_id, 'UTF8');
+BEGIN
+    RETURN replace(
+        encode(decode('68317c', 'hex') || substr(sha256(v_id), 1, 4) || v_id, 'base64'), chr(10), ''
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__cursor(text)
+IS 'Internal. The cursor for the page after an id.';
+REVOKE ALL ON FUNCTION @extschema@.harel__cursor(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__cursor_id(p_cursor text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_id text;
+BEGIN
+    BEGIN
+        v_id := convert_from(substr(decode(p_cursor, 'base64'), 8), 'UTF8');
+    EXCEPTION WHEN data_exception THEN
+        v_id := NULL;
+    END;
+    IF v_id IS NULL OR @extschema@.harel__cursor(v_id) <> p_cursor THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST007',
+            MESSAGE = 'the cursor is not one of harel_list()',
+            DETAIL = format('The cursor begins with %L.', left(p_cursor, 40)),
+            HINT = 'Pass next_cursor of the page before as it came, or NULL for the first page.';
+    END IF;
+    RETURN v_id;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__cursor_id(text)
+IS 'Internal. The id that a cursor stands for; raises ST007 for one that harel__cursor() did not make.';
+REVOKE ALL ON FUNCTION @extschema@.harel__cursor_id(text) FROM PUBLIC;
+
+-- A page is read in two steps: the ids that belong on it, from an index, and then their rows. Each pair of a status
+-- and root or not is one range of the index in the order of the ids, of which no more than a page is read; the
+-- ranges are merged. So a page costs the same at any depth, and what the filter leaves out costs nothing. Where no
+-- status is asked for, those that occur are found by one descent of the index for each (a loose index scan).
+CREATE OR REPLACE FUNCTION @extschema@.harel_list(
+    p_definition_id text DEFAULT NULL,
+    p_statuses text[] DEFAULT NULL,
+    p_roots_only boolean DEFAULT false,
+    p_limit integer DEFAULT 100,
+    p_cursor text DEFAULT NULL
+) RETURNS TABLE (
+    id text,
+    definition_id text,
+    status text,
+    outcome text,
+    active_path text,
+    version integer,
+    parent_id text,
+    created_at timestamptz,
+    updated_at timestamptz,
+    finished_at timestamptz,
+    next_cursor text
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    -- No id is empty, so each one comes after the empty text.
+    v_after text COLLATE "C" := '';
+    v_fetch bigint := coalesce(p_limit, 100)::bigint + 1;
+    v_statuses text[] := p_statuses;
+    v_roots boolean[] := CASE WHEN p_roots_only THEN ARRAY[true] ELSE ARRAY[true, false] END;
+    v_ids text[];
+BEGIN
+    IF p_limit < 1 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'the limit of a page must be at least 1',
+            DETAIL = format('The limit is %s.', p_limit),
+            HINT = 'Pass the greatest number of rows wanted on a page.';
+    END IF;
+    IF p_cursor IS NOT NULL THEN
+        v_after := @extschema@.harel__cursor_id(p_cursor);
+    END IF;
+
+    IF p_definition_id IS NULL AND p_statuses IS NULL AND p_roots_only IS NOT TRUE THEN
+        v_ids := ARRAY(
+            SELECT e.id FROM @extschema@.executions e
+            WHERE e.id > v_after
+            ORDER BY e.id
+            LIMIT v_fetch
+        );
+    ELSIF p_definition_id IS NULL THEN
+        v_statuses := coalesce(v_statuses, ARRAY(
+            WITH RECURSIVE found (status) AS (
+                SELECT min(e.status) FROM @extschema@.executions e
+                UNION ALL
+                SELECT (
+                    SELECT min(e.status) FROM @extschema@.executions e
+                    WHERE e.status > f.status
+                )
+                FROM found f
+                WHERE f.status IS NOT NULL
+            )
+            SELECT f.status FROM found f WHERE f.status IS NOT NULL
+        ));
+        v_ids := ARRAY(
+            SELECT b.id
+            FROM (SELECT DISTINCT unnest(v_statuses)) AS s (status)
+            CROSS JOIN unnest(v_roots) AS r (is_root)
+            CROSS JOIN LATERAL (
+                SELECT e.id FROM @extschema@.executions e
+                WHERE e.status = s.status AND (e.parent_id IS NULL) = r.is_root AND e.id > v_after
+                ORDER BY e.id
+                LIMIT v_fetch
+            ) AS b
+            ORDER BY b.id
+            LIMIT v_fetch
+        );
+    ELSE
+        -- Compared as a pair, so that no index but the one by definition can serve.
+        v_statuses := coalesce(v_statuses, ARRAY(
+            WITH RECURSIVE found (definition_id, status) AS (
+                (
+                    SELECT e.definition_id, e.status FROM @extschema@.executions e
+                    WHERE (e.definition_id, e.status) >= (p_definition_id, '')
+                    ORDER BY e.definition_id, e.status
+                    LIMIT 1
+                )
+                UNION ALL
+                SELECT n.definition_id, n.status
+                FROM found f
+                CROSS JOIN LATERAL (
+                    SELECT e.definition_id, e.status FROM @extschema@.executions e
+                    WHERE (e.definition_id, e.status) > (f.definition_id, f.status)
+                    ORDER BY e.definition_id, e.status
+                    LIMIT 1
+                ) AS n
+                WHERE f.definition_id = p_definition_id
+            )
+            SELECT f.status FROM found f WHERE f.definition_id = p_definition_id
+        ));
+        v_ids := ARRAY(
+            SELECT b.id
+            FROM (SELECT DISTINCT unnest(v_statuses)) AS s (status)
+            CROSS JOIN unnest(v_roots) AS r (is_root)
+            CROSS JOIN LATERAL (
+                SELECT e.id FROM @extschema@.executions e
+                WHERE e.definition_id = p_definition_id
+                    AND e.status = s.status AND (e.parent_id IS NULL) = r.is_root AND e.id > v_after
+                ORDER BY e.id
+                LIMIT v_fetch
+            ) AS b
+            ORDER BY b.id
+            LIMIT v_fetch
+        );
+    END IF;
+
+    RETURN QUERY
+    SELECT
+        e.id, e.definition_id, nullif(e.status, ''), e.outcome, e.active_path, e.version, e.parent_id,
+        e.created_at, e.updated_at, e.finished_at,
+        -- The last row of a page names the next one, if the id fetched beyond the page showed that there is one.
+        CASE WHEN p.place = v_fetch - 1 AND cardinality(v_ids) = v_fetch THEN @extschema@.harel__cursor(e.id) END
+    FROM unnest(v_ids[1:v_fetch - 1]) WITH ORDINALITY AS p (id, place)
+    -- Not a plain join: see 80_publish.sql.
+    CROSS JOIN LATERAL (
+        SELECT * FROM @extschema@.executions x
+        WHERE x.id = p.id
+        OFFSET 0
+    ) e
+    ORDER BY p.place;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text)
+IS
+'A page of executions in the order of their ids (as bytes), without their data: those of one definition, in any '
+'of some statuses, or roots only (NULL or false: no such filter). The last row''s next_cursor, if not NULL, brings '
+'the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text) FROM PUBLIC;
+-- The plans of the queue must not depend on what the statistics say of tables that are empty in one minute and hold a
+-- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
+-- the plan. Joined to a table that looks empty, a whole index seems as cheap as one of its rows; LATERAL with OFFSET 0,
+-- or a scalar subquery, leaves only the search by the key.
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_channel() RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN 'harel_' || '@extschema@'::regnamespace::oid;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_channel()
+IS 'The channel on which LISTEN tells a worker, that harel_next() has announced to be asleep, of a message.';
+REVOKE ALL ON FUNCTION @extschema@.harel_channel() FROM PUBLIC;
+
+-- A notification in every commit would make commits take turns: there is one only while somebody may be asleep.
+CREATE OR REPLACE FUNCTION @extschema@.harel__wake() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (SELECT s.last_value FROM @extschema@.transport_asleep_until s)
+        > extract(epoch FROM clock_timestamp()) * 1000000
+    THEN
+        PERFORM pg_notify(@extschema@.harel_channel(), '');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__wake()
+IS 'Internal. Notifies the workers of a message that can be claimed, if one may be asleep.';
+REVOKE ALL ON FUNCTION @extschema@.harel__wake() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_message(p_group_id text, p_event text, p_priority integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (octet_length(p_group_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(p_group_id, 'group id', p_group_id);
+    END IF;
+    PERFORM @extschema@.harel__check_priority(p_group_id, p_priority);
+    IF p_event IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'an event must not be NULL',
+            DETAIL = format('Group %L.', left(p_group_id, 40)),
+            HINT = 'Pass the event as a text, for instance JSON.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_message(text, text, integer)
+IS 'Internal. Raises ST001, ST003 or ST010 for a message that cannot be published.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_message(text, text, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_publish(
+    p_group_id text,
+    p_event text,
+    p_priority integer DEFAULT 0,
+    p_now double precision DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_seq bigint := extract(epoch FROM clock_timestamp()) * 1000000;
+    v_first boolean;
+BEGIN
+    IF p_event IS NULL
+        OR (p_priority BETWEEN 0 AND 4) IS NOT TRUE
+        OR (octet_length(p_group_id) BETWEEN 1 AND 1000) IS NOT TRUE
+    THEN
+        PERFORM @extschema@.harel__check_message(p_group_id, p_event, p_priority);
+    END IF;
+    -- The group first: whoever settles its last message at this moment is waited for, or waits.
+    INSERT INTO @extschema@.transport_groups AS g (group_id, available_at, head, tail, priority)
+    VALUES (p_group_id, v_now, v_seq, v_seq, p_priority)
+    ON CONFLICT (group_id) DO UPDATE SET tail = g.tail + 1
+    RETURNING g.tail, g.head = g.tail INTO v_seq, v_first;
+    INSERT INTO @extschema@.transport_messages (group_id, seq, event)
+    VALUES (p_group_id, v_seq, p_event);
+    IF v_first THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
+    RETURN v_seq;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_publish(text, text, integer, double precision)
+IS
+'Puts a message at the end of a group, the id of the execution that it is for, and returns its number there. The '
+'priority (0 to 4) counts for the first message of a group, and until it is drained. p_now is the time in seconds '
+'since the epoch, for simulations; NULL is the clock of the database. Raises ST001, ST003, ST006 or ST010.';
+REVOKE ALL ON FUNCTION @extschema@.harel_publish(text, text, integer, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__lock_groups(p_group_ids text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+BEGIN
+    PERFORM FROM @extschema@.transport_groups g
+    WHERE g.group_id = ANY (p_group_ids)
+    ORDER BY g.group_id
+    FOR UPDATE;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_groups(text[])
+IS 'Internal. Locks those of the groups that exist, in the order of their ids.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_groups(text[]) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__enqueue(
+    p_group_ids text[], p_events text[], p_priorities integer[], p_now double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_base bigint := extract(epoch FROM clock_timestamp()) * 1000000;
+BEGIN
+    -- In the order of the ids, so that two that publish to the same groups cannot wait for each other in a circle.
+    WITH given AS (
+        SELECT
+            m.group_id COLLATE "C" AS group_id,
+            m.event,
+            m.priority,
+            row_number() OVER (PARTITION BY m.group_id COLLATE "C" ORDER BY m.place) AS nth,
+            count(*) OVER (PARTITION BY m.group_id COLLATE "C") AS total
+        FROM unnest(p_group_ids, p_events, p_priorities) WITH ORDINALITY AS m (group_id, event, priority, place)
+    ), groups AS (
+        INSERT INTO @extschema@.transport_groups AS g (group_id, available_at, head, tail, priority)
+        SELECT
+            m.group_id, p_now, v_base, v_base + m.total - 1,
+            coalesce(m.priority, (SELECT e.priority FROM @extschema@.executions e WHERE e.id = m.group_id), 0)
+        FROM given m
+        WHERE m.nth = 1
+        ORDER BY m.group_id
+        ON CONFLICT (group_id) DO UPDATE SET tail = g.tail + 1 + excluded.tail - excluded.head
+        RETURNING g.group_id, g.tail
+    )
+    INSERT INTO @extschema@.transport_messages (group_id, seq, event)
+    SELECT m.group_id, g.tail - m.total + m.nth, m.event
+    FROM given m
+    JOIN groups g ON g.group_id = m.group_id
+    ORDER BY m.group_id, m.nth;
+    PERFORM @extschema@.harel__wake();
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__enqueue(text[], text[], integer[], double precision)
+IS
+'Internal. Puts each event at the end of its group, in the order given; a priority that is missing is that of the '
+'execution.';
+REVOKE ALL ON FUNCTION @extschema@.harel__enqueue(text[], text[], integer[], double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_publish_many(
+    p_group_ids text[],
+    p_events text[],
+    p_priorities integer[] DEFAULT NULL,
+    p_now double precision DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_count integer := coalesce(cardinality(p_group_ids), 0);
+    v_priorities integer[] := coalesce(nullif(p_priorities, '{}'), array_fill(0, ARRAY[v_count]));
+BEGIN
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'the messages', array_dims(p_group_ids), array_dims(p_events),
+        coalesce(array_dims(p_priorities), array_dims(p_group_ids))
+    );
+    FOR i IN 1 .. v_count LOOP
+        IF p_events[i] IS NULL
+            OR (v_priorities[i] BETWEEN 0 AND 4) IS NOT TRUE
+            OR (octet_length(p_group_ids[i]) BETWEEN 1 AND 1000) IS NOT TRUE
+        THEN
+            PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
+        END IF;
+    END LOOP;
+    IF v_count > 0 THEN
+        -- The groups that exist before those that are made here, as in harel_finish().
+        PERFORM @extschema@.harel__lock_groups(p_group_ids);
+        PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
+    END IF;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[], double precision)
+IS
+'Many messages in one call, each as by harel_publish() (no priorities: all 0), those of one group in the order given; '
+'returns how many. Groups are locked in the order of their ids, so that two such calls cannot deadlock. Raises ST001, '
+'ST003, ST004, ST006 or ST010, and then none is published.';
+REVOKE ALL ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[], double precision) FROM PUBLIC;
+-- Dead index entries at the head of an index are what kills queues in PostgreSQL: while any snapshot is held, nobody
+-- may remove them, and each claim would step over all that was ever claimed. So claims begin at a floor, which follows
+-- the least live value. It stays half a second behind the clock, because a message becomes visible only when its
+-- transaction commits. One that took longer lands below the floor, as does what another clock or a restore put there:
+-- those groups are looked for once a second, or less often where that takes long, and lifted above it.
+CREATE OR REPLACE FUNCTION @extschema@.harel__tend(p_now double precision, p_floor double precision) RETURNS double precision
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now_us bigint := p_now * 1000000;
+    v_late tid[];
+    v_floor double precision;
+BEGIN
+    -- An older snapshot does not show what has come since.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RETURN p_floor;
+    END IF;
+    PERFORM setval('@extschema@.transport_tend_at', v_now_us + 500000);
+    IF v_now_us >= (SELECT r.last_value FROM @extschema@.transport_lift_at r) THEN
+        v_late := ARRAY(
+            SELECT g.ctid
+            FROM @extschema@.transport_groups g
+            WHERE g.available_at < p_floor
+            ORDER BY g.available_at
+            LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+        );
+        UPDATE @extschema@.transport_groups g SET available_at = p_now WHERE g.ctid = ANY (v_late);
+        -- At most a twentieth of the time is spent on it.
+        PERFORM setval(
+            '@extschema@.transport_lift_at',
+            v_now_us + greatest(1000000, 20 * (extract(epoch FROM clock_timestamp()) * 1000000 - v_now_us)::bigint)
+        );
+    END IF;
+    v_floor := least(
+        (
+            SELECT g.available_at FROM @extschema@.transport_groups g
+            WHERE g.available_at >= p_floor
+            ORDER BY g.available_at
+            LIMIT 1
+        ),
+        p_now - 0.5
+    );
+    IF v_floor > p_floor THEN
+        PERFORM setval('@extschema@.transport_floor', floor(v_floor * 1000000)::bigint);
+        RETURN v_floor;
+    END IF;
+    RETURN p_floor;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__tend(double precision, double precision)
+IS 'Internal. Advances the floor below which claims do not look, and lifts above it what came late; returns the floor.';
+REVOKE ALL ON FUNCTION @extschema@.harel__tend(double precision, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__lock_available(
+    p_limit integer,
+    p_min_priority integer,
+    p_urgent integer,
+    p_max_attempts integer,
+    p_now double precision,
+    OUT now double precision,
+    OUT tids tid[],
+    OUT group_ids text[]
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_floor double precision := '-Infinity';
+    v_tend_at bigint;
+    v_urgent boolean := p_min_priority > 0;
+    v_exhausted text[];
+    v_more record;
+BEGIN
+    now := @extschema@.harel__clock(p_now);
+    IF p_max_attempts < 1 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'the greatest number of attempts must be 1 or more',
+            DETAIL = format('It is %s: every message would become a dead letter.', p_max_attempts),
+            HINT = 'Pass NULL for no limit.';
+    END IF;
+    IF p_now IS NULL THEN
+        SELECT
+            f.last_value / 1000000.0,
+            t.last_value,
+            v_urgent OR p_urgent > 0 AND EXISTS (
+                SELECT FROM @extschema@.transport_groups g
+                WHERE g.priority > 0
+                    AND g.priority IN (1, 2, 3, 4)
+                    AND g.available_at + 0 >= (f.last_value / 1000000.0)::double precision
+                    AND g.available_at + 0 <= now
+            )
+        INTO v_floor, v_tend_at, v_urgent
+        FROM @extschema@.transport_floor f, @extschema@.transport_tend_at t;
+        IF now * 1000000 >= v_tend_at THEN
+            v_floor := @extschema@.harel__tend(now, v_floor);
+        END IF;
+    ELSIF p_urgent > 0 THEN
+        v_urgent := true;
+    END IF;
+    LOOP
+        tids := '{}';
+        group_ids := '{}';
+        v_exhausted := '{}';
+        IF v_urgent THEN
+            FOR v_priority IN REVERSE 4 .. greatest(p_min_priority, 1) LOOP
+                SELECT
+                    array_agg(c.ctid) AS tids,
+                    array_agg(c.group_id) AS group_ids,
+                    array_agg(c.group_id) FILTER (WHERE c.attempts >= p_max_attempts) AS exhausted
+                INTO v_more
+                FROM (
+                    SELECT g.ctid, g.group_id, g.attempts
+                    FROM @extschema@.transport_groups g
+                    WHERE g.priority > 0
+                        AND g.priority = v_priority
+                        AND g.available_at + 0 >= v_floor
+                        AND g.available_at + 0 <= now
+                    ORDER BY g.available_at + 0
+                    LIMIT CASE WHEN p_min_priority > 0 THEN p_limit ELSE p_urgent END - cardinality(tids)
+                    FOR UPDATE SKIP LOCKED
+                ) c;
+                tids := tids || v_more.tids;
+                group_ids := group_ids || v_more.group_ids;
+                v_exhausted := v_exhausted || v_more.exhausted;
+            END LOOP;
+        END IF;
+        IF p_min_priority = 0 THEN
+            SELECT
+                tids || array_agg(c.ctid),
+                group_ids || array_agg(c.group_id),
+                v_exhausted || array_agg(c.group_id) FILTER (WHERE c.attempts >= p_max_attempts)
+            INTO tids, group_ids, v_exhausted
+            FROM (
+                SELECT g.ctid, g.group_id, g.attempts
+                FROM @extschema@.transport_groups g
+                WHERE g.available_at >= v_floor
+                    AND g.available_at <= now
+                    AND g.ctid <> ALL (tids)
+                ORDER BY g.available_at
+                LIMIT p_limit - cardinality(tids)
+                FOR UPDATE SKIP LOCKED
+            ) c;
+        END IF;
+        EXIT WHEN v_exhausted = '{}';
+        PERFORM @extschema@.harel__bury(v_exhausted, NULL, false, now);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_available(
+    integer, integer, integer, integer, double precision
+) IS
+'Internal. Locks up to p_limit groups whose first message can be claimed, longest available first, up to p_urgent of '
+'them by priority, without waiting; messages delivered too often become dead letters on the way.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_available(
+    integer, integer, integer, integer, double precision
+) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_claim(
+    p_worker text, p_visibility double precision, p_limit integer, p_min_priority integer
+) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (octet_length(p_worker) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(NULL, 'worker', p_worker);
+    END IF;
+    PERFORM @extschema@.harel__check_duration('visibility', p_visibility);
+    PERFORM @extschema@.harel__check_priority(NULL, p_min_priority);
+    IF p_limit IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'a claim must have a limit',
+            DETAIL = 'The limit is NULL.',
+            HINT = 'Pass the number of messages that the worker can handle now.';
+    END IF;
+    PERFORM @extschema@.harel__check_limit(p_limit);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_claim(text, double precision, integer, integer)
+IS 'Internal. Raises ST001, ST008, ST010 or ST011 for a claim that cannot be made.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_claim(text, double precision, integer, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_claim(
+    p_worker text,
+    p_visibility double precision,
+    p_limit integer DEFAULT 1,
+    p_min_priority integer DEFAULT 0,
+    p_max_attempts integer DEFAULT 20,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (
+    group_id text, seq bigint, event text, token uuid, deadline double precision, attempts integer
+)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_locked record;
+    v_token uuid := gen_random_uuid();
+BEGIN
+    IF (octet_length(p_worker) BETWEEN 1 AND 1000
+        AND p_visibility >= 0 AND p_visibility < 'Infinity'
+        AND p_limit >= 0
+        AND p_min_priority BETWEEN 0 AND 4) IS NOT TRUE
+    THEN
+        PERFORM @extschema@.harel__check_claim(p_worker, p_visibility, p_limit, p_min_priority);
+    END IF;
+    v_locked := @extschema@.harel__lock_available(p_limit, p_min_priority, 0, p_max_attempts, p_now);
+    IF v_locked.tids = '{}' THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH leased AS (
+        UPDATE @extschema@.transport_groups g
+        SET available_at = v_locked.now + p_visibility,
+            token = v_token,
+            worker = p_worker,
+            attempts = g.attempts + 1,
+            claimed_at = clock_timestamp()
+        WHERE g.ctid = ANY (v_locked.tids)
+        RETURNING g.group_id, g.head, g.attempts
+    )
+    SELECT l.group_id, l.head, m.event, v_token, v_locked.now + p_visibility, l.attempts
+    FROM leased l
+    CROSS JOIN LATERAL (
+        SELECT m.event FROM @extschema@.transport_messages m
+        WHERE m.group_id = l.group_id AND m.seq = l.head
+        OFFSET 0
+    ) m
+    ORDER BY array_position(v_locked.group_ids, l.group_id);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_claim(text, double precision, integer, integer, integer, double precision)
+IS
+'Leases the first message of up to p_limit groups for p_visibility seconds, longest available first, and of those '
+'with p_min_priority or more the most urgent first. A group has at most one message leased. The token names the '
+'lease, which is over at the deadline (seconds since the epoch): then the message can be claimed by another. A '
+'message already delivered p_max_attempts times (NULL: no limit) becomes a dead letter instead. Raises ST001, ST006, '
+'ST008, ST010 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel_claim(text, double precision, integer, integer, integer, double precision)
+FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__settle(p_group_ids text[], p_now double precision) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_drained integer;
+BEGIN
+    DELETE FROM @extschema@.transport_messages m
+    USING @extschema@.transport_groups g
+    WHERE g.group_id = ANY (p_group_ids) AND m.group_id = g.group_id AND m.seq = g.head;
+    DELETE FROM @extschema@.transport_groups g WHERE g.group_id = ANY (p_group_ids) AND g.head = g.tail;
+    GET DIAGNOSTICS v_drained = ROW_COUNT;
+    IF v_drained = cardinality(p_group_ids) THEN
+        RETURN false;
+    END IF;
+    -- Just served, so behind those that wait.
+    UPDATE @extschema@.transport_groups g
+    SET head = g.head + 1, available_at = p_now, attempts = 0, token = NULL, worker = NULL
+    WHERE g.group_id = ANY (p_group_ids);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__settle(text[], double precision)
+IS
+'Internal. Removes the first message of each of these groups, which the caller has locked; returns whether one of '
+'them has another.';
+REVOKE ALL ON FUNCTION @extschema@.harel__settle(text[], double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_ack(
+    p_group_id text, p_token uuid, p_now double precision DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    IF p_group_id IS NULL OR p_token IS NULL THEN
+        PERFORM @extschema@.harel__refuse_lease(p_group_id);
+    END IF;
+    -- The sum, here and below, keeps this from the index by time, on which every lease would be looked at.
+    PERFORM FROM @extschema@.transport_groups g
+    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > v_now
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF @extschema@.harel__settle(ARRAY[p_group_id], v_now) THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_ack(text, uuid, double precision)
+IS
+'Removes a message that has been handled, and frees its group; returns whether it did. false: the lease is over, and '
+'nothing was done. Raises ST001 or ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_ack(text, uuid, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_lease(p_group_id text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST001',
+        MESSAGE = 'a lease is named by its group and its token',
+        DETAIL = format('Group %s: one of the two is NULL.', coalesce(quote_literal(left(p_group_id, 40)), 'NULL')),
+        HINT = 'Pass the group_id and the token that harel_claim() or harel_next() gave.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_lease(text)
+IS 'Internal. Raises ST001 for a lease without a group or a token.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_lease(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_nack(
+    p_group_id text,
+    p_token uuid,
+    p_delay double precision DEFAULT 0,
+    p_reason text DEFAULT NULL,
+    p_max_attempts integer DEFAULT 20,
+    p_now double precision DEFAULT NULL
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_attempts integer;
+BEGIN
+    IF p_group_id IS NULL OR p_token IS NULL THEN
+        PERFORM @extschema@.harel__refuse_lease(p_group_id);
+    END IF;
+    PERFORM @extschema@.harel__check_duration('delay', p_delay);
+    UPDATE @extschema@.transport_groups g
+    SET available_at = v_now + p_delay, token = NULL, worker = NULL
+    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > v_now
+    RETURNING g.attempts INTO v_attempts;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF v_attempts >= p_max_attempts THEN
+        PERFORM @extschema@.harel__bury(ARRAY[p_group_id], p_reason, false, v_now);
+    ELSIF p_delay > 0 THEN
+        RETURN true;
+    END IF;
+    PERFORM @extschema@.harel__wake();
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_nack(text, uuid, double precision, text, integer, double precision)
+IS
+'Gives back a message that was not handled: it stays the first of its group, which can be claimed again after p_delay '
+'seconds. After p_max_attempts deliveries (NULL: no limit) it becomes a dead letter, for p_reason. Returns whether it '
+'did; false: the lease is over, and nothing was done. Raises ST001, ST006 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel_nack(text, uuid, double precision, text, integer, double precision)
+FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_extend(
+    p_group_ids text[],
+    p_tokens uuid[],
+    p_visibility double precision,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (group_id text, deadline double precision)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    PERFORM @extschema@.harel__check_list(NULL, 'leases', array_dims(p_group_ids), array_dims(p_tokens));
+    PERFORM @extschema@.harel__check_duration('visibility', p_visibility);
+    -- This waits for nobody: where another has locked the group, to publish or to settle, the deadline stays for now.
+    RETURN QUERY
+    WITH leases AS MATERIALIZED (
+        SELECT g.group_id, g.token, g.available_at
+        FROM unnest(p_group_ids, p_tokens) AS l (group_id, token)
+        JOIN @extschema@.transport_groups g ON g.group_id = l.group_id COLLATE "C" AND g.token = l.token
+        WHERE g.available_at + 0 > v_now
+    ), held AS (
+        SELECT g.group_id
+        FROM leases l
+        JOIN @extschema@.transport_groups g ON g.group_id = l.group_id AND g.token = l.token
+        WHERE g.available_at + 0 > v_now
+        FOR UPDATE OF g SKIP LOCKED
+    ), moved AS (
+        UPDATE @extschema@.transport_groups g
+        SET available_at = greatest(g.available_at, v_now + p_visibility)
+        FROM held h
+        WHERE g.group_id = h.group_id
+        RETURNING g.group_id, g.available_at
+    )
+    SELECT m.group_id, m.available_at FROM moved m
+    UNION ALL
+    SELECT DISTINCT l.group_id, l.available_at FROM leases l
+    WHERE l.group_id NOT IN (SELECT m.group_id FROM moved m);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_extend(text[], uuid[], double precision, double precision)
+IS
+'Moves the deadlines of leases to p_visibility seconds from now, if that is later; returns those that still hold, '
+'with their deadlines. Raises ST004, ST006 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel_extend(text[], uuid[], double precision, double precision) FROM PUBLIC;
+CREATE OR REPLACE FUNCTION @extschema@.harel__bury(
+    p_group_ids text[], p_reason text, p_all boolean, p_now double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+    WITH dead AS (
+        DELETE FROM @extschema@.transport_messages m
+        USING @extschema@.transport_groups g
+        WHERE g.group_id = ANY (p_group_ids)
+            AND m.group_id = g.group_id
+            AND m.seq >= g.head
+            AND m.seq <= CASE WHEN p_all THEN g.tail ELSE g.head END
+        RETURNING m.*, m.seq = g.head AS is_first, g.attempts, g.claimed_at
+    )
+    INSERT INTO @extschema@.dead_letters (group_id, seq, event, reason, attempts, published_at, delivered_at)
+    SELECT
+        d.group_id, d.seq, d.event,
+        coalesce(p_reason, format('delivered %s times without having been handled', d.attempts)),
+        CASE WHEN d.is_first THEN d.attempts ELSE 0 END,
+        d.published_at,
+        CASE WHEN d.is_first AND d.attempts > 0 THEN d.claimed_at END
+    FROM dead d;
+    DELETE FROM @extschema@.transport_groups g
+    WHERE g.group_id = ANY (p_group_ids) AND (p_all OR g.head = g.tail);
+    UPDATE @extschema@.transport_groups g
+    SET head = g.head + 1, available_at = p_now, attempts = 0, token = NULL, worker = NULL
+    WHERE g.group_id = ANY (p_group_ids);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__bury(text[], text, boolean, double precision)
+IS
+'Internal. Makes the first message (p_all: every message) of each of these groups, which the caller has locked, a '
+'dead letter, for p_reason (NULL: it was delivered too often); the groups move on.';
+REVOKE ALL ON FUNCTION @extschema@.harel__bury(text[], text, boolean, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_dead_letters(p_group_id text DEFAULT NULL, p_limit integer DEFAULT NULL)
+RETURNS TABLE (
+    id uuid, group_id text, seq bigint, event text, reason text, attempts integer,
+    published_at timestamptz, delivered_at timestamptz, dead_at timestamptz
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    IF p_group_id IS NULL THEN
+        RETURN QUERY
+        SELECT
+            d.id, d.group_id, d.seq, d.event, d.reason, d.attempts, d.published_at, d.delivered_at, d.dead_at
+        FROM @extschema@.dead_letters d
+        ORDER BY d.dead_at, d.seq
+        LIMIT p_limit;
+    ELSE
+        RETURN QUERY
+        SELECT
+            d.id, d.group_id, d.seq, d.event, d.reason, d.attempts, d.published_at, d.delivered_at, d.dead_at
+        FROM @extschema@.dead_letters d
+        WHERE d.group_id = p_group_id
+        ORDER BY d.dead_at, d.seq
+        LIMIT p_limit;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_dead_letters(text, integer)
+IS
+'The messages taken out of the queue without having been handled, oldest first, at most p_limit (NULL: all), of one '
+'group (NULL: of all). Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_dead_letters(text, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_redrive(
+    p_group_id text DEFAULT NULL,
+    p_id uuid DEFAULT NULL,
+    p_limit integer DEFAULT NULL,
+    p_now double precision DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_base bigint := extract(epoch FROM clock_timestamp()) * 1000000;
+    v_letter record;
+    v_head bigint;
+    v_count integer := 0;
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    IF p_group_id IS NULL AND p_id IS NULL THEN
+        -- The groups that exist before those that are made here, as in harel_finish().
+        PERFORM @extschema@.harel__lock_groups(ARRAY(
+            SELECT l.group_id FROM @extschema@.dead_letters l ORDER BY l.dead_at, l.seq LIMIT p_limit
+        ));
+    END IF;
+    -- Latest first, as each goes before the ones put back before it. By time, as this gives them new numbers.
+    FOR v_letter IN
+        SELECT d.group_id, d.id, d.event, d.published_at
+        FROM (
+            SELECT l.group_id, l.id, l.seq, l.event, l.published_at
+            FROM @extschema@.dead_letters l
+            WHERE (p_group_id IS NULL OR l.group_id = p_group_id) AND (p_id IS NULL OR l.id = p_id)
+            ORDER BY l.dead_at, l.seq
+            LIMIT p_limit
+            FOR UPDATE SKIP LOCKED
+        ) d
+        ORDER BY d.group_id, d.published_at DESC, d.seq DESC
+    LOOP
+        -- Whoever holds a lease on the group loses it: the message that it is for is no longer the first.
+        INSERT INTO @extschema@.transport_groups AS g (group_id, available_at, head, tail, priority)
+        VALUES (
+            v_letter.group_id, v_now, v_base, v_base,
+            coalesce((SELECT e.priority FROM @extschema@.executions e WHERE e.id = v_letter.group_id), 0)
+        )
+        ON CONFLICT (group_id) DO UPDATE
+        SET head = g.head - 1,
+            available_at = CASE WHEN g.available_at = 'Infinity' THEN 'Infinity' ELSE v_now END,
+            attempts = 0,
+            token = NULL,
+            worker = NULL
+        RETURNING g.head INTO v_head;
+        INSERT INTO @extschema@.transport_messages (group_id, seq, event, published_at)
+        VALUES (v_letter.group_id, v_head, v_letter.event, v_letter.published_at);
+        DELETE FROM @extschema@.dead_letters d WHERE d.id = v_letter.id;
+        v_count := v_count + 1;
+    END LOOP;
+    IF v_count > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_redrive(text, uuid, integer, double precision)
+IS
+'Puts dead letters back at the head of their groups, in the order that they once had, and counts their deliveries '
+'anew: that of one id, those of one group, or all (the oldest p_limit). Returns how many. Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_redrive(text, uuid, integer, double precision) FROM PUBLIC;
+CREATE OR REPLACE FUNCTION @extschema@.harel__member(p_data text, p_key text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN p_data::jsonb ->> p_key;
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+    BEGIN
+        -- jsonb holds less than JSON allows.
+        RETURN @extschema@.harel__decodable(p_data) ->> p_key;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+        RETURN NULL;
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__member(text, text)
+IS 'Internal. A member at the top level of a JSON text; NULL where there is none or the text is not JSON.';
+REVOKE ALL ON FUNCTION @extschema@.harel__member(text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_next(
+    p_worker text,
+    p_visibility double precision,
+    p_limit integer DEFAULT 1,
+    p_min_priority integer DEFAULT 0,
+    p_max_attempts integer DEFAULT 20,
+    p_sleep double precision DEFAULT NULL,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (
+    group_id text, seq bigint, event text, token uuid, deadline double precision, attempts integer,
+    definition_id text, data text, version integer, status text, already_processed boolean
+)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_locked record;
+    v_row record;
+    v_announced boolean := p_sleep IS NULL;
+    v_given boolean := false;
+    v_unknown text[];
+    v_suspended text[];
+BEGIN
+    IF (octet_length(p_worker) BETWEEN 1 AND 1000
+        AND p_visibility >= 0 AND p_visibility < 'Infinity'
+        AND p_limit >= 0
+        AND p_min_priority BETWEEN 0 AND 4) IS NOT TRUE
+    THEN
+        PERFORM @extschema@.harel__check_claim(p_worker, p_visibility, p_limit, p_min_priority);
+    END IF;
+    IF p_sleep IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_duration('sleep', p_sleep);
+    END IF;
+    token := gen_random_uuid();
+    LOOP
+        -- Of two messages, one goes by priority and one by age, so that neither can keep the other waiting for ever.
+        v_locked := @extschema@.harel__lock_available(
+            p_limit, p_min_priority, floor(p_limit / 2.0 + random())::integer, p_max_attempts, p_now
+        );
+        IF v_locked.tids = '{}' THEN
+            IF v_announced OR p_limit = 0 THEN
+                RETURN;
+            END IF;
+            -- Said first and then looked once more, or what comes in between would wake nobody.
+            v_announced := true;
+            PERFORM setval(
+                '@extschema@.transport_asleep_until',
+                greatest(
+                    (SELECT r.last_value FROM @extschema@.transport_asleep_until r),
+                    least((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000, 9e18)::bigint
+                )
+            );
+            CONTINUE;
+        END IF;
+        deadline := v_locked.now + p_visibility;
+        v_unknown := '{}';
+        v_suspended := '{}';
+        FOR v_row IN
+            WITH leased AS (
+                UPDATE @extschema@.transport_groups g
+                SET available_at = deadline,
+                    token = harel_next.token,
+                    worker = p_worker,
+                    attempts = g.attempts + 1,
+                    claimed_at = clock_timestamp()
+                WHERE g.ctid = ANY (v_locked.tids)
+                RETURNING g.group_id, g.head, g.attempts
+            )
+            SELECT
+                l.group_id, l.head, m.event, l.attempts, e.definition_id, e.data, e.version, e.status,
+                (
+                    SELECT true FROM @extschema@.processed_events p
+                    WHERE p.execution_id = l.group_id AND p.event_id = @extschema@.harel__member(m.event, 'id')
+                ) IS NOT NULL AS already_processed
+            FROM leased l
+            CROSS JOIN LATERAL (
+                SELECT m.event FROM @extschema@.transport_messages m
+                WHERE m.group_id = l.group_id AND m.seq = l.head
+                OFFSET 0
+            ) m
+            LEFT JOIN LATERAL (
+                SELECT e.definition_id, e.data, e.version, e.status FROM @extschema@.executions e
+                WHERE e.id = l.group_id
+                OFFSET 0
+            ) e ON true
+        LOOP
+            IF v_row.version IS NULL THEN
+                v_unknown := v_unknown || v_row.group_id;
+            ELSIF v_row.status = 'SUSPENDED' THEN
+                v_suspended := v_suspended || v_row.group_id;
+            ELSIF v_row.status IN ('CANCELLED', 'FAILED') AND NOT v_row.already_processed THEN
+                PERFORM @extschema@.harel__bury(
+                    ARRAY[v_row.group_id], format('the execution is %s', v_row.status), true, v_locked.now
+                );
+            ELSE
+                group_id := v_row.group_id;
+                seq := v_row.head;
+                event := v_row.event;
+                attempts := v_row.attempts;
+                definition_id := v_row.definition_id;
+                data := v_row.data;
+                version := v_row.version;
+                status := v_row.status;
+                already_processed := v_row.already_processed;
+                v_given := true;
+                RETURN NEXT;
+            END IF;
+        END LOOP;
+        IF v_suspended <> '{}' THEN
+            UPDATE @extschema@.transport_groups g
+            SET available_at = 'Infinity', token = NULL, worker = NULL, attempts = g.attempts - 1
+            WHERE g.group_id = ANY (v_suspended);
+        END IF;
+        IF v_unknown <> '{}' THEN
+            PERFORM @extschema@.harel__drop_unknown(v_unknown, v_locked.now);
+        END IF;
+        EXIT WHEN v_given;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_next(
+    text, double precision, integer, integer, integer, double precision, double precision
+) IS
+'harel_claim() and harel_load_for_event() in one: leases up to p_limit messages, up to half of them by priority and '
+'the others by age, and returns each with its execution and whether this has handled the event already. Messages for '
+'an execution that does not exist, or is CANCELLED or FAILED, become dead letters; those of one that is '
+'SUSPENDED stay until harel_resume(). Where there is nothing to do, p_sleep announces that the worker is going to '
+'sleep for so many seconds: a message then sends a notification on harel_channel(). Raises ST001, ST006, ST008, ST010 '
+'or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel_next(
+    text, double precision, integer, integer, integer, double precision, double precision
+) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__drop_unknown(p_group_ids text[], p_now double precision) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+    -- One that is asked for, and not yet created, is waited for, and one may have been created since it was looked for.
+    v_expected text[] := ARRAY(
+        SELECT g.id FROM unnest(p_group_ids) AS g (id)
+        WHERE (SELECT true FROM @extschema@.spawns s WHERE s.child_id = g.id LIMIT 1)
+            OR (SELECT true FROM @extschema@.executions e WHERE e.id = g.id)
+    );
+BEGIN
+    UPDATE @extschema@.transport_groups g
+    SET available_at = p_now + 0.1, token = NULL, worker = NULL, attempts = g.attempts - 1
+    WHERE g.group_id = ANY (v_expected);
+    PERFORM @extschema@.harel__bury(
+        ARRAY(SELECT g.id FROM unnest(p_group_ids) AS g (id) WHERE g.id <> ALL (v_expected)),
+        'there is no such execution', true, p_now
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__drop_unknown(text[], double precision)
+IS 'Internal. Makes the messages of executions that do not exist dead letters, but parks those of pending spawns.';
+REVOKE ALL ON FUNCTION @extschema@.harel__drop_unknown(text[], double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__derived_id(VARIADIC p_parts text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN left(encode(sha256(convert_to(array_to_string(p_parts, chr(31)), 'UTF8')), 'hex'), 32);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__derived_id(text[])
+IS 'Internal. An event id of 32 hexadecimal digits, the same for the same texts.';
+REVOKE ALL ON FUNCTION @extschema@.harel__derived_id(text[]) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__create_child(
+    p_parent_id text, p_definition_id text, p_priority integer, p_child_id text, p_root_path text, p_context text
+) RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_id text := to_json(p_child_id);
+BEGIN
+    IF (octet_length(p_child_id) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(p_parent_id, 'child id', p_child_id);
+    END IF;
+    -- By itself, too: what is no value may still be a part of an object.
+    PERFORM @extschema@.harel__fields(p_child_id, p_context);
+    IF NOT @extschema@.harel__swap(
+        p_child_id,
+        p_definition_id,
+        format(
+            '{"id":%s,"definition_id":%s,"root_path":%s,"status":"PENDING","context":%s,"parent_id":%s,"child_id":%s,'
+            '"priority":%s,"version":1}',
+            v_id, to_json(p_definition_id), to_json(p_root_path), p_context, to_json(p_parent_id), v_id, p_priority
+        ),
+        0,
+        NULL
+    ) THEN
+        RETURN NULL;
+    END IF;
+    RETURN format(
+        '{"id":"%s","kind":"Start","data":{}}', @extschema@.harel__derived_id('Start', p_child_id)
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__create_child(text, text, integer, text, text, text)
+IS 'Internal. Creates a child execution and returns the event that starts it; NULL where the id is taken.';
+REVOKE ALL ON FUNCTION @extschema@.harel__create_child(text, text, integer, text, text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_finish(
+    p_group_ids text[],
+    p_tokens uuid[],
+    p_defns text[],
+    p_datas text[],
+    p_olds bigint[],
+    p_events text[] DEFAULT NULL,
+    p_emit_commits integer[] DEFAULT NULL,
+    p_emit_targets text[] DEFAULT NULL,
+    p_emit_events text[] DEFAULT NULL,
+    p_spawn_commits integer[] DEFAULT NULL,
+    p_spawn_children text[] DEFAULT NULL,
+    p_spawn_root_paths text[] DEFAULT NULL,
+    p_spawn_contexts text[] DEFAULT NULL,
+    p_timer_commits integer[] DEFAULT NULL,
+    p_timer_actions text[] DEFAULT NULL,
+    p_timer_paths text[] DEFAULT NULL,
+    p_timer_fire_ats double precision[] DEFAULT NULL,
+    p_traces text[] DEFAULT NULL,
+    p_trace_max integer DEFAULT NULL,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (group_id text, result text, stored_version integer, outbox_seqs bigint[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_count integer := coalesce(cardinality(p_group_ids), 0);
+    v_emit_ends integer[];
+    v_spawn_ends integer[];
+    v_timer_ends integer[];
+    v_tokens jsonb;
+    v_done text[] := '{}';
+    v_results text[] := '{}';
+    v_versions integer[];
+    v_seqs bigint[];
+    v_seq_starts integer[];
+    v_seq_ends integer[];
+    v_all_seqs bigint[] := '{}';
+    v_priority integer;
+    v_start text;
+    v_kept_targets text[];
+    v_kept_events text[];
+    v_sent_groups text[];
+    v_sent_events text[];
+    v_group_ids text[] := '{}';
+    v_events text[] := '{}';
+    i integer;
+BEGIN
+    -- Events and traces may be left out as a whole.
+    -- See harel__commit() for why the shape is looked at before the call that speaks of it.
+    IF array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_tokens)
+        OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_defns)
+        OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_datas)
+        OR array_dims(p_group_ids) IS DISTINCT FROM array_dims(p_olds)
+        OR array_dims(p_group_ids) IS DISTINCT FROM coalesce(array_dims(p_events), array_dims(p_group_ids))
+        OR array_dims(p_group_ids) IS DISTINCT FROM coalesce(array_dims(p_traces), array_dims(p_group_ids))
+        OR array_ndims(p_group_ids) <> 1
+        OR array_lower(p_group_ids, 1) <> 1
+    THEN
+        PERFORM @extschema@.harel__check_list(
+            NULL, 'the messages',
+            array_dims(p_group_ids), array_dims(p_tokens), array_dims(p_defns), array_dims(p_datas), array_dims(p_olds),
+            coalesce(array_dims(p_events), array_dims(p_group_ids)),
+            coalesce(array_dims(p_traces), array_dims(p_group_ids))
+        );
+    END IF;
+    IF p_emit_commits IS NOT NULL OR p_emit_targets IS NOT NULL OR p_emit_events IS NOT NULL THEN
+        PERFORM @extschema@.harel__check_list(
+            NULL, 'emits', array_dims(p_emit_commits), array_dims(p_emit_targets), array_dims(p_emit_events)
+        );
+        v_emit_ends := @extschema@.harel__ends('emits', p_emit_commits, v_count);
+    END IF;
+    IF p_spawn_commits IS NOT NULL OR p_spawn_children IS NOT NULL
+        OR p_spawn_root_paths IS NOT NULL OR p_spawn_contexts IS NOT NULL
+    THEN
+        PERFORM @extschema@.harel__check_list(
+            NULL, 'spawns',
+            array_dims(p_spawn_commits), array_dims(p_spawn_children), array_dims(p_spawn_root_paths),
+            array_dims(p_spawn_contexts)
+        );
+        v_spawn_ends := @extschema@.harel__ends('spawns', p_spawn_commits, v_count);
+    END IF;
+    IF p_timer_commits IS NOT NULL OR p_timer_actions IS NOT NULL
+        OR p_timer_paths IS NOT NULL OR p_timer_fire_ats IS NOT NULL
+    THEN
+        PERFORM @extschema@.harel__check_list(
+            NULL, 'timers',
+            array_dims(p_timer_commits), array_dims(p_timer_actions), array_dims(p_timer_paths),
+            array_dims(p_timer_fire_ats)
+        );
+        v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, v_count);
+    END IF;
+
+    -- Locks are taken in this order, by all who take several: executions, then groups, each by id, then what hangs on
+    -- an execution. The groups are those settled and those published to: two executions that send to each other would
+    -- otherwise wait for each other.
+    PERFORM FROM @extschema@.executions e WHERE e.id = ANY (p_group_ids) ORDER BY e.id FOR NO KEY UPDATE;
+    v_tokens := (
+        SELECT jsonb_object_agg(l.group_id, l.token) FILTER (WHERE l.available_at > v_now)
+        FROM (
+            SELECT g.group_id, g.token, g.available_at
+            FROM @extschema@.transport_groups g
+            WHERE g.group_id = ANY (p_group_ids || p_emit_targets)
+            ORDER BY g.group_id
+            FOR UPDATE
+        ) l
+    );
+
+    FOR i IN
+        SELECT b.place FROM unnest(p_group_ids) WITH ORDINALITY AS b (id, place)
+        ORDER BY b.id COLLATE "C", b.place
+    LOOP
+        v_seq_starts[i] := cardinality(v_all_seqs) + 1;
+        v_seq_ends[i] := cardinality(v_all_seqs);
+        IF p_group_ids[i] IS NULL OR p_tokens[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_lease(p_group_ids[i]);
+        END IF;
+        IF v_tokens ->> p_group_ids[i] IS DISTINCT FROM p_tokens[i]::text OR p_group_ids[i] = ANY (v_done) THEN
+            v_results[i] := 'expired';
+            CONTINUE;
+        END IF;
+        IF p_datas[i] IS NOT NULL THEN
+            v_kept_targets := NULL;
+            v_kept_events := NULL;
+            v_sent_groups := NULL;
+            v_sent_events := NULL;
+            FOR e IN coalesce(v_emit_ends[i - 1], 0) + 1 .. coalesce(v_emit_ends[i], 0) LOOP
+                -- What the same source has left in the outbox for this target must not be overtaken.
+                IF p_emit_targets[e] IS NULL OR EXISTS (
+                    SELECT FROM @extschema@.outbox o
+                    WHERE o.target_id = p_emit_targets[e] AND o.source_id = p_group_ids[i]
+                ) THEN
+                    v_kept_targets := v_kept_targets || p_emit_targets[e];
+                    v_kept_events := v_kept_events || p_emit_events[e];
+                ELSE
+                    IF p_emit_events[e] IS NULL THEN
+                        PERFORM @extschema@.harel__refuse_item(p_group_ids[i], 'emits', e);
+                    ELSIF octet_length(p_emit_targets[e]) NOT BETWEEN 1 AND 1000 THEN
+                        PERFORM @extschema@.harel__refuse_key(p_group_ids[i], 'target id', p_emit_targets[e]);
+                    END IF;
+                    v_sent_groups := v_sent_groups || p_emit_targets[e];
+                    v_sent_events := v_sent_events || p_emit_events[e];
+                END IF;
+            END LOOP;
+            v_seqs := @extschema@.harel__commit(
+                p_group_ids[i], p_defns[i], p_datas[i], p_olds[i], p_events[i],
+                v_kept_targets, v_kept_events, NULL, NULL, NULL,
+                p_timer_actions[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
+                p_timer_paths[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
+                p_timer_fire_ats[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
+                p_traces[i], p_trace_max
+            );
+            IF v_seqs IS NULL THEN
+                v_results[i] := 'conflict';
+                v_versions[i] := (SELECT x.version FROM @extschema@.executions x WHERE x.id = p_group_ids[i]);
+                CONTINUE;
+            END IF;
+            v_versions[i] := p_olds[i] + 1;
+            v_all_seqs := v_all_seqs || v_seqs;
+            v_seq_ends[i] := cardinality(v_all_seqs);
+            FOR s IN coalesce(v_spawn_ends[i - 1], 0) + 1 .. coalesce(v_spawn_ends[i], 0) LOOP
+                IF p_spawn_root_paths[s] IS NULL OR p_spawn_contexts[s] IS NULL THEN
+                    PERFORM @extschema@.harel__refuse_item(p_group_ids[i], 'spawns', s);
+                END IF;
+                v_priority := (SELECT x.priority FROM @extschema@.executions x WHERE x.id = p_group_ids[i]);
+                v_start := @extschema@.harel__create_child(
+                    p_group_ids[i], p_defns[i], v_priority,
+                    p_spawn_children[s], p_spawn_root_paths[s], p_spawn_contexts[s]
+                );
+                IF v_start IS NOT NULL THEN
+                    v_group_ids := v_group_ids || p_spawn_children[s];
+                    v_events := v_events || v_start;
+                END IF;
+            END LOOP;
+            v_group_ids := v_group_ids || v_sent_groups;
+            v_events := v_events || v_sent_events;
+        END IF;
+        v_results[i] := 'finished';
+        v_done := v_done || p_group_ids[i];
+    END LOOP;
+
+    IF v_group_ids <> '{}' THEN
+        PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
+    END IF;
+    IF v_done <> '{}' AND @extschema@.harel__settle(v_done, v_now) THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
+    RETURN QUERY
+    SELECT b.id, v_results[b.place], v_versions[b.place], v_all_seqs[v_seq_starts[b.place]:v_seq_ends[b.place]]
+    FROM unnest(p_group_ids) WITH ORDINALITY AS b (id, place)
+    ORDER BY b.place;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_finish(
+    text[], uuid[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer, double precision
+) IS
+'Settles leased messages, each with its commit, in one call and one transaction; one row for each, in the order '
+'given. finished: the step was committed as by harel_commit(), its events with a target stand in the queue, its '
+'children exist (PENDING, with a Start event), and the message is gone. Without data there is no step, and the '
+'message only goes. conflict: another commit was first; nothing was written, and the lease still holds. expired: the '
+'lease is over, and nothing was written. The items of all commits stand in flat lists, as for harel_commit_batch(). '
+'Broadcasts go to the outbox, as do events to a target for which the source has others there; outbox_seqs has their '
+'seqs. Raises ST001 to ST006, and then nothing is settled.';
+REVOKE ALL ON FUNCTION @extschema@.harel_finish(
+    text[], uuid[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer, double precision
+) FROM PUBLIC;
+-- These move what commits have left behind into the queue. They wait for no group that is being worked on: what is for
+-- it stays for the next call, and so neither a long transaction nor a worker that settles can stop the others' events.
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__busy(p_group_ids text[]) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_locked text[] := ARRAY(
+        SELECT g.group_id FROM @extschema@.transport_groups g
+        WHERE g.group_id = ANY (p_group_ids)
+        ORDER BY g.group_id
+        FOR UPDATE SKIP LOCKED
+    );
+BEGIN
+    RETURN ARRAY(
+        SELECT g.group_id FROM @extschema@.transport_groups g
+        WHERE g.group_id = ANY (p_group_ids) AND g.group_id <> ALL (v_locked)
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__busy(text[])
+IS 'Internal. Locks those of the groups that nobody has locked, and returns the others.';
+REVOKE ALL ON FUNCTION @extschema@.harel__busy(text[]) FROM PUBLIC;
+
+-- A group that another transaction is making cannot be seen, and whoever publishes to it waits for that transaction.
+CREATE OR REPLACE FUNCTION @extschema@.harel__enqueue_free(
+    p_group_ids text[], p_events text[], p_now double precision
+) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10ms'
+AS $$
+DECLARE
+    v_group record;
+    v_busy text[] := '{}';
+BEGIN
+    BEGIN
+        PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, NULL, p_now);
+        RETURN v_busy;
+    EXCEPTION WHEN lock_not_available THEN
+        -- It is not known which: each by itself, then.
+        PERFORM set_config('lock_timeout', '1ms', true);
+    END;
+    FOR v_group IN
+        SELECT m.group_id, array_agg(m.group_id) AS group_ids, array_agg(m.event ORDER BY m.place) AS events
+        FROM unnest(p_group_ids, p_events) WITH ORDINALITY AS m (group_id, event, place)
+        GROUP BY m.group_id
+        ORDER BY m.group_id COLLATE "C"
+    LOOP
+        BEGIN
+            PERFORM @extschema@.harel__enqueue(v_group.group_ids, v_group.events, NULL, p_now);
+        EXCEPTION WHEN lock_not_available THEN
+            v_busy := v_busy || v_group.group_id;
+        END;
+    END LOOP;
+    RETURN v_busy;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__enqueue_free(text[], text[], double precision)
+IS 'Internal. harel__enqueue(), but for the groups that another transaction is making: it returns these.';
+REVOKE ALL ON FUNCTION @extschema@.harel__enqueue_free(text[], text[], double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_relay(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_seqs bigint[];
+    v_targets text[];
+    v_events text[];
+    v_busy text[] := '{}';
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    -- One at a time: of two, each with some of one source's events, the later ones could arrive first.
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('harel.relay:@extschema@', 0)) THEN
+        RETURN 0;
+    END IF;
+    -- As often as all that it finds is for groups that are being worked on, which must not hide what is behind it.
+    LOOP
+        SELECT array_agg(o.seq), array_agg(o.target_id), array_agg(o.event)
+        INTO v_seqs, v_targets, v_events
+        FROM (
+            SELECT o.seq, o.target_id, o.event
+            FROM @extschema@.outbox o
+            WHERE o.target_id IS NOT NULL AND o.target_id <> ALL (v_busy)
+            ORDER BY o.seq
+            LIMIT p_limit
+            FOR UPDATE SKIP LOCKED
+        ) o;
+        IF v_seqs IS NULL THEN
+            RETURN 0;
+        END IF;
+        v_busy := v_busy || @extschema@.harel__busy(v_targets);
+        IF v_busy <> '{}' THEN
+            SELECT
+                coalesce(array_agg(o.seq ORDER BY o.place), '{}'),
+                coalesce(array_agg(o.target_id ORDER BY o.place), '{}'),
+                coalesce(array_agg(o.event ORDER BY o.place), '{}')
+            INTO v_seqs, v_targets, v_events
+            FROM unnest(v_seqs, v_targets, v_events) WITH ORDINALITY AS o (seq, target_id, event, place)
+            WHERE o.target_id <> ALL (v_busy);
+            CONTINUE WHEN v_seqs = '{}';
+        END IF;
+        v_busy := v_busy || @extschema@.harel__enqueue_free(v_targets, v_events, v_now);
+        v_seqs := ARRAY(
+            SELECT o.seq FROM unnest(v_seqs, v_targets) AS o (seq, target_id) WHERE o.target_id <> ALL (v_busy)
+        );
+        EXIT WHEN v_seqs <> '{}';
+    END LOOP;
+    DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (v_seqs);
+    RETURN cardinality(v_seqs);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_relay(integer, double precision)
+IS
+'Moves up to p_limit events that have a target from the outbox into the queue, at the priority of the target: each '
+'once, those of one source in the order in which it emitted them. Returns how many; 0 while another relay is at work. '
+'Broadcasts stay for harel_pending_outbox(). Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__is_json(p_text text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN p_text::json IS NOT NULL;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__is_json(text)
+IS 'Internal. Whether a text is JSON.';
+REVOKE ALL ON FUNCTION @extschema@.harel__is_json(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_relay_spawns(p_limit integer DEFAULT 1000, p_now double precision DEFAULT NULL)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_spawn record;
+    v_start text;
+    v_seqs bigint[] := '{}';
+    v_group_ids text[] := '{}';
+    v_events text[] := '{}';
+    v_suspended text[] := '{}';
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    -- The parent is locked too: one that is being suspended or cancelled would miss the child.
+    FOR v_spawn IN
+        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority, e.status
+        FROM @extschema@.spawns s
+        CROSS JOIN LATERAL (
+            SELECT e.definition_id, e.priority, e.status FROM @extschema@.executions e
+            WHERE e.id = s.parent_id
+            FOR SHARE SKIP LOCKED
+        ) e
+        -- One that nothing can be made of must not stop the others.
+        WHERE @extschema@.harel__is_json(s.context)
+        ORDER BY s.seq
+        LIMIT p_limit
+        FOR UPDATE OF s SKIP LOCKED
+    LOOP
+        v_start := @extschema@.harel__create_child(
+            v_spawn.parent_id, v_spawn.definition_id, v_spawn.priority,
+            v_spawn.child_id, v_spawn.root_path, v_spawn.context
+        );
+        IF v_start IS NOT NULL THEN
+            v_group_ids := v_group_ids || v_spawn.child_id;
+            v_events := v_events || v_start;
+            IF v_spawn.status = 'SUSPENDED' THEN
+                v_suspended := v_suspended || v_spawn.child_id;
+            END IF;
+        END IF;
+        v_seqs := v_seqs || v_spawn.seq;
+    END LOOP;
+    IF v_group_ids <> '{}' THEN
+        PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
+    END IF;
+    IF v_suspended <> '{}' THEN
+        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED');
+    END IF;
+    DELETE FROM @extschema@.spawns s WHERE s.seq = ANY (v_seqs);
+    RETURN cardinality(v_seqs);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision)
+IS
+'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
+'of its parent, PENDING (SUSPENDED with its parent) and with a Start event in the queue. Where the id is taken, the '
+'child is there already. One whose context is not JSON stays for harel_pending_spawns(), and those of a parent that is '
+'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+SET extra_float_digits = 1
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_tids tid[];
+    v_ids text[];
+    v_busy text[];
+    v_events text[];
+    v_fired integer;
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    SELECT array_agg(t.ctid), array_agg(t.execution_id)
+    INTO v_tids, v_ids
+    FROM (
+        SELECT t.ctid, t.execution_id
+        FROM @extschema@.timers t
+        WHERE t.fire_at <= v_now
+        ORDER BY t.fire_at, t.execution_id, t.path
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    ) t;
+    IF v_tids IS NULL THEN
+        RETURN 0;
+    END IF;
+    v_busy := @extschema@.harel__busy(v_ids);
+    -- The digits of fire_at are pinned above: ids must not depend on the session. Looked up apart from their order, for
+    -- which an index of all timers would be walked.
+    WITH due AS MATERIALIZED (
+        SELECT t.execution_id, t.path, t.fire_at
+        FROM @extschema@.timers t
+        WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy)
+    )
+    SELECT
+        array_agg(t.execution_id ORDER BY t.fire_at, t.path),
+        array_agg(
+            format(
+                '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
+                @extschema@.harel__derived_id('Timeout', t.execution_id, t.path, t.fire_at::text),
+                to_json(t.path),
+                t.fire_at
+            )
+            ORDER BY t.fire_at, t.path
+        )
+    INTO v_ids, v_events
+    FROM due t;
+    IF v_ids IS NULL THEN
+        RETURN 0;
+    END IF;
+    v_busy := v_busy || @extschema@.harel__enqueue_free(v_ids, v_events, v_now);
+    DELETE FROM @extschema@.timers t WHERE t.ctid = ANY (v_tids) AND t.execution_id <> ALL (v_busy);
+    GET DIAGNOSTICS v_fired = ROW_COUNT;
+    RETURN v_fired;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_fire_timers(double precision, integer)
+IS
+'Turns up to p_limit of the timers due at p_now (seconds since the epoch; NULL: now) into Timeout events in the '
+'queue, whose data has the path and fire_at, and removes them: each fires once. The id of an event is derived from '
+'execution, path and fire_at. Returns how many fired. Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_fire_timers(double precision, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_tick(
+    p_limit integer DEFAULT 1000,
+    p_now double precision DEFAULT NULL,
+    OUT spawned integer,
+    OUT relayed integer,
+    OUT fired integer,
+    OUT next_at double precision
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    -- Children first, so that an event for one finds it.
+    spawned := @extschema@.harel_relay_spawns(p_limit, v_now);
+    relayed := @extschema@.harel_relay(p_limit, v_now);
+    fired := @extschema@.harel_fire_timers(v_now, p_limit);
+    next_at := least(
+        (SELECT t.fire_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1),
+        (
+            SELECT g.available_at FROM @extschema@.transport_groups g
+            WHERE g.available_at > v_now AND g.available_at < 'Infinity'
+            ORDER BY g.available_at
+            LIMIT 1
+        )
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_tick(integer, double precision)
+IS
+'What a store needs done from time to time: harel_relay_spawns(), harel_relay() and harel_fire_timers(), up to '
+'p_limit of each, and when the next timer, parked message or lease is due (seconds since the epoch; NULL: none). '
+'Raises ST006 or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_tick(integer, double precision) FROM PUBLIC;
+-- Data is text of the worker's making and stays so, but for the members that the store itself must change: they are
+-- replaced in the text as it stands, which keeps every other byte of every value.
+CREATE OR REPLACE FUNCTION @extschema@.harel__set_member(p_id text, p_data text, p_key text, p_value text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+DECLARE
+    v_tokens text[] := ARRAY(
+        SELECT t.match[1]
+        FROM regexp_matches(p_data, '("(?:[^"\\]|\\.)*"|[][{}:,]|\s+|[^][{}:,"\s]+)', 'g')
+            WITH ORDINALITY AS t (match, n)
+        ORDER BY t.n
+    );
+    v_key text := to_json(p_key);
+    v_depth integer := 0;
+    v_last text;
+    v_first integer;
+    v_is_value boolean := false;
+    v_found boolean := false;
+BEGIN
+    FOR i IN 1 .. cardinality(v_tokens) LOOP
+        CONTINUE WHEN v_tokens[i] ~ '^\s';
+        IF v_is_value THEN
+            IF v_tokens[i] IN ('{', '[') THEN
+                EXIT;
+            END IF;
+            v_tokens[i] := p_value;
+            v_found := true;
+            v_is_value := false;
+        ELSIF v_tokens[i] IN ('{', '[') THEN
+            v_depth := v_depth + 1;
+            v_first := coalesce(v_first, i);
+        ELSIF v_tokens[i] IN ('}', ']') THEN
+            IF v_depth = 1 AND NOT v_found THEN
+                v_tokens[v_first] := format('{%s:%s', v_key, p_value) || CASE WHEN v_last <> '{' THEN ',' ELSE '' END;
+                v_found := true;
+            END IF;
+            v_depth := v_depth - 1;
+        ELSIF v_tokens[i] = ':' THEN
+            v_is_value := v_depth = 1 AND (
+                v_last = v_key
+                OR strpos(v_last, '\u') > 0
+                AND @extschema@.harel__member(format('{"key":%s}', v_last), 'key') = p_key
+            );
+        END IF;
+        v_last := v_tokens[i];
+        EXIT WHEN v_first IS NULL OR v_tokens[v_first] = '[';
+    END LOOP;
+    IF v_is_value OR NOT v_found THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST003',
+            MESSAGE = 'data must be a JSON object with a plain status and version',
+            DETAIL = format('Execution %L: data begins with %L.', left(p_id, 40), left(p_data, 40)),
+            HINT = 'Commit such data first; then its status can be changed from outside.';
+    END IF;
+    RETURN array_to_string(v_tokens, '');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__set_member(text, text, text, text)
+IS
+'Internal. Data with the value, a JSON text, of one member at its top level set; raises ST003 where it is no object.';
+REVOKE ALL ON FUNCTION @extschema@.harel__set_member(text, text, text, text) FROM PUBLIC;
+
+-- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
+-- Whoever creates a child has locked its parent: the tree is whole once all in it are locked. The version moves, so
+-- that a worker in the middle of a step loses it.
+CREATE OR REPLACE FUNCTION @extschema@.harel__control(p_ids text[], p_to text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(NULL);
+    v_tree text[];
+    v_locked integer := 0;
+    v_row record;
+    v_status text;
+    v_data text;
+    v_changed text[] := '{}';
+BEGIN
+    LOOP
+        v_tree := ARRAY(
+            WITH RECURSIVE tree (id) AS (
+                SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
+                UNION
+                SELECT e.id
+                FROM tree t
+                CROSS JOIN LATERAL (
+                    SELECT e.id FROM @extschema@.executions e
+                    WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                    OFFSET 0
+                ) e
+            )
+            SELECT t.id FROM tree t
+        );
+        EXIT WHEN cardinality(v_tree) = v_locked;
+        PERFORM FROM @extschema@.executions e WHERE e.id = ANY (v_tree) ORDER BY e.id FOR NO KEY UPDATE;
+        v_locked := cardinality(v_tree);
+    END LOOP;
+    FOR v_row IN
+        SELECT e.id, e.definition_id, e.data, e.version, e.status
+        FROM @extschema@.executions e
+        WHERE e.id = ANY (v_tree)
+        ORDER BY e.id
+    LOOP
+        CONTINUE WHEN NOT @extschema@.harel__can_become(v_row.status, p_to);
+        v_status := p_to;
+        v_data := @extschema@.harel__set_member(v_row.id, v_row.data, 'version', (v_row.version + 1)::text);
+        -- One that was not RUNNING resumes as what it was.
+        IF p_to = 'SUSPENDED' AND v_row.status NOT IN ('RUNNING', '') THEN
+            v_data := @extschema@.harel__set_member(v_row.id, v_data, 'resumes_as', to_json(v_row.status)::text);
+        ELSIF p_to = 'RUNNING' THEN
+            v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
+            IF v_status <> p_to THEN
+                v_data := @extschema@.harel__set_member(v_row.id, v_data, 'resumes_as', 'null');
+            END IF;
+        END IF;
+        v_data := @extschema@.harel__set_member(v_row.id, v_data, 'status', to_json(v_status)::text);
+        PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
+        v_changed := v_changed || v_row.id;
+    END LOOP;
+    PERFORM @extschema@.harel__lock_groups(v_changed);
+    IF p_to = 'SUSPENDED' THEN
+        UPDATE @extschema@.transport_groups g
+        SET available_at = 'Infinity', token = NULL, worker = NULL
+        WHERE g.group_id = ANY (v_changed);
+    ELSIF p_to = 'RUNNING' THEN
+        -- The sum keeps this from the index by time, on which all that are suspended stand in one place.
+        UPDATE @extschema@.transport_groups g
+        SET available_at = v_now
+        WHERE g.group_id = ANY (v_changed) AND g.available_at + 0 = 'Infinity';
+        PERFORM @extschema@.harel__wake();
+    ELSE
+        PERFORM @extschema@.harel__bury(v_changed, 'the execution was cancelled', true, v_now);
+        DELETE FROM @extschema@.timers t WHERE t.execution_id = ANY (v_changed);
+        DELETE FROM @extschema@.spawns s WHERE s.parent_id = ANY (v_changed);
+    END IF;
+    RETURN v_changed <> '{}';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__control(text[], text)
+IS
+'Internal. Brings executions, and all that descend from them, to SUSPENDED, RUNNING or CANCELLED where they can be; '
+'returns whether one was.';
+REVOKE ALL ON FUNCTION @extschema@.harel__control(text[], text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__can_become(p_status text, p_to text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN CASE p_to
+        WHEN 'RUNNING' THEN p_status = 'SUSPENDED'
+        WHEN 'SUSPENDED' THEN p_status NOT IN ('SUSPENDED', 'DONE', 'CANCELLED', 'FAILED')
+        ELSE p_status NOT IN ('DONE', 'CANCELLED', 'FAILED')
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__can_become(text, text)
+IS 'Internal. Whether an execution of one status can be brought to RUNNING, SUSPENDED or CANCELLED.';
+REVOKE ALL ON FUNCTION @extschema@.harel__can_become(text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__control_all(
+    p_definition_id text, p_statuses text[], p_roots_only boolean, p_dry_run boolean, p_to text
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_ids text[];
+BEGIN
+    v_ids := ARRAY(
+        SELECT e.id FROM @extschema@.executions e
+        WHERE (p_definition_id IS NULL OR e.definition_id = p_definition_id)
+            AND (p_statuses IS NULL OR e.status = ANY (p_statuses))
+            AND (p_roots_only IS NOT TRUE OR e.parent_id IS NULL)
+            AND @extschema@.harel__can_become(e.status, p_to)
+        ORDER BY e.id
+    );
+    IF p_dry_run IS NOT TRUE THEN
+        PERFORM @extschema@.harel__control(v_ids, p_to);
+    END IF;
+    RETURN cardinality(v_ids);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__control_all(text, text[], boolean, boolean, text)
+IS 'Internal. harel__control() of all that match a filter; returns how many match and can be changed.';
+REVOKE ALL ON FUNCTION @extschema@.harel__control_all(text, text[], boolean, boolean, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_suspend(p_id text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'SUSPENDED');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_suspend(text)
+IS
+'Suspends an execution and its children: their messages stay in the queue until harel_resume(), and a step in '
+'progress is lost. Returns whether anything was suspended. Raises ST001 for NULL, and ST003 for data that is no JSON '
+'object.';
+REVOKE ALL ON FUNCTION @extschema@.harel_suspend(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_suspend_all(
+    p_definition_id text DEFAULT NULL,
+    p_statuses text[] DEFAULT NULL,
+    p_roots_only boolean DEFAULT false,
+    p_dry_run boolean DEFAULT false
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN @extschema@.harel__control_all(p_definition_id, p_statuses, p_roots_only, p_dry_run, 'SUSPENDED');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_suspend_all(text, text[], boolean, boolean)
+IS
+'harel_suspend() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
+'those without a parent; p_dry_run changes nothing. Returns how many match and can be suspended, not counting the '
+'children of these.';
+REVOKE ALL ON FUNCTION @extschema@.harel_suspend_all(text, text[], boolean, boolean) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_resume(p_id text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'RUNNING');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_resume(text)
+IS
+'Resumes a suspended execution and its children, in the status that they had; their messages can be claimed again. '
+'Returns whether anything was resumed. Raises ST001 for NULL, and ST003 for data that is no JSON object.';
+REVOKE ALL ON FUNCTION @extschema@.harel_resume(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_resume_all(
+    p_definition_id text DEFAULT NULL,
+    p_statuses text[] DEFAULT NULL,
+    p_roots_only boolean DEFAULT false,
+    p_dry_run boolean DEFAULT false
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN @extschema@.harel__control_all(p_definition_id, p_statuses, p_roots_only, p_dry_run, 'RUNNING');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_resume_all(text, text[], boolean, boolean)
+IS
+'harel_resume() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
+'those without a parent; p_dry_run changes nothing. Returns how many match and can be resumed, not counting the '
+'children of these.';
+REVOKE ALL ON FUNCTION @extschema@.harel_resume_all(text, text[], boolean, boolean) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_cancel(p_id text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'CANCELLED');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_cancel(text)
+IS
+'Cancels an execution and its children: their timers and pending spawns are removed, their messages become dead '
+'letters, and a step in progress is lost. Returns whether anything was cancelled. Raises ST001 for NULL, and ST003 '
+'for data that is no JSON object.';
+REVOKE ALL ON FUNCTION @extschema@.harel_cancel(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_cancel_all(
+    p_definition_id text DEFAULT NULL,
+    p_statuses text[] DEFAULT NULL,
+    p_roots_only boolean DEFAULT false,
+    p_dry_run boolean DEFAULT false
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN @extschema@.harel__control_all(p_definition_id, p_statuses, p_roots_only, p_dry_run, 'CANCELLED');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_cancel_all(text, text[], boolean, boolean)
+IS
+'harel_cancel() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
+'those without a parent; p_dry_run changes nothing. Returns how many match and can be cancelled, not counting the '
+'children of these.';
+REVOKE ALL ON FUNCTION @extschema@.harel_cancel_all(text, text[], boolean, boolean) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_send(
+    p_id text, p_event text, p_now double precision DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_priority integer := (SELECT e.priority FROM @extschema@.executions e WHERE e.id = p_id);
+BEGIN
+    IF v_priority IS NULL AND p_id IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    RETURN @extschema@.harel_publish(p_id, p_event, v_priority, p_now);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_send(text, text, double precision)
+IS
+'harel_publish() at the priority of the execution that the event is for; NULL, and nothing published, where there is '
+'no such execution. Raises ST001, ST003 or ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_send(text, text, double precision) FROM PUBLIC;
+CREATE OR REPLACE FUNCTION @extschema@.harel_purge(p_id text, p_expected_version bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_version integer;
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    IF p_expected_version IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST002',
+            MESSAGE = 'a purge must name the version that it expects',
+            DETAIL = format('Execution %L: the version is NULL.', left(p_id, 40)),
+            HINT = 'Pass the version that was loaded: an execution that has moved on since is not purged.';
+    END IF;
+    SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR UPDATE;
+    IF v_version <> p_expected_version THEN
+        RETURN false;
+    END IF;
+    DELETE FROM @extschema@.executions e WHERE e.id = p_id;
+    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = p_id FOR UPDATE;
+    DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_id;
+    DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_id;
+    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = p_id;
+    DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id;
+    DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id;
+    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = p_id;
+    DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_id;
+    -- What it has emitted for others is theirs.
+    DELETE FROM @extschema@.outbox o WHERE o.target_id = p_id;
+    RETURN v_version IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_purge(text, bigint)
+IS
+'Removes an execution and everything of it: its messages, dead letters, timers, trace, ledger, pending spawns and the '
+'events that wait for it; unless its version is no longer p_expected_version. What it emitted for others stays. Where '
+'there is no such execution, what is left of it is removed all the same. Returns whether an execution was removed. '
+'Raises ST001 or ST002 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_purge(text, bigint) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_ids_with_prefix(p_prefix text, p_limit integer DEFAULT NULL) RETURNS SETOF text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_id text;
+    v_left integer := p_limit;
+BEGIN
+    IF p_prefix IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(NULL, 'prefix', p_prefix);
+    END IF;
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    -- The ids with a prefix stand together; the first without it ends the walk.
+    FOR v_id IN SELECT e.id FROM @extschema@.executions e WHERE e.id >= p_prefix ORDER BY e.id LOOP
+        EXIT WHEN v_left <= 0 OR NOT pg_catalog.starts_with(v_id, p_prefix);
+        v_left := v_left - 1;
+        RETURN NEXT v_id;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_ids_with_prefix(text, integer)
+IS
+'The ids of the executions that begin with these very characters, in the order of their bytes, at most p_limit (NULL: '
+'all). Raises ST001 for NULL, and ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_ids_with_prefix(text, integer) FROM PUBLIC;
+CREATE OR REPLACE FUNCTION @extschema@.harel_version() RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN '1.1';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_version()
+IS 'The version of this store, whether it was created as an extension or by the plain script.';
+REVOKE ALL ON FUNCTION @extschema@.harel_version() FROM PUBLIC;
+-- PUBLIC has nothing: each function revokes what PostgreSQL grants by default. Whoever creates the store owns it, may
+-- do everything and lets others in.
+CREATE OR REPLACE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'worker') RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_relation regclass;
+    v_function regprocedure;
+BEGIN
+    IF p_access IS NULL OR p_access NOT IN ('worker', 'reader', 'none') THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST009',
+            MESSAGE = 'unknown kind of access',
+            DETAIL = format(
+                'Role %s, access %s.',
+                coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(p_access), 'NULL')
+            ),
+            HINT = 'Pass worker (loads, lists and commits), reader (loads and lists) or none.';
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST009',
+            MESSAGE = 'the role does not exist',
+            DETAIL = format('Role %s.', coalesce(quote_ident(p_role), 'NULL')),
+            HINT = 'Create it first, with CREATE ROLE.';
+    END IF;
+
+    -- The functions run with the rights of their caller, who therefore needs the tables too.
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
+        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
+        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
+        '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
+        '@extschema@.transport_asleep_until'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    IF p_access <> 'none' THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
+    END IF;
+
+    -- A reader may call what does not write, which the catalog says of each function.
+    FOR v_function IN
+        SELECT p.oid::regprocedure
+        FROM pg_proc p
+        WHERE p.pronamespace = '@extschema@'::regnamespace
+            AND pg_catalog.starts_with(p.proname, 'harel_')
+            AND p.proname <> 'harel_grant'
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
+        IF p_access = 'worker' OR p_access = 'reader' AND (
+            SELECT p.provolatile <> 'v' FROM pg_proc p WHERE p.oid = v_function
+        ) THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', v_function, p_role);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
+IS
+'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
+'Raises ST009.';
+REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
+
+-- Who was let in under 1.0 may call what has been added since.
+DO $$
+DECLARE
+    v_role record;
+BEGIN
+    FOR v_role IN
+        SELECT r.rolname, bool_or(p.proname = 'harel_commit_cas') AS is_worker
+        FROM pg_catalog.pg_proc p
+        CROSS JOIN LATERAL pg_catalog.aclexplode(p.proacl) a
+        JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
+        WHERE p.pronamespace = '@extschema@'::pg_catalog.regnamespace
+            AND p.proname IN ('harel_commit_cas', 'harel_load')
+            AND a.privilege_type = 'EXECUTE'
+            AND a.grantee <> p.proowner
+        GROUP BY r.rolname
+    LOOP
+        PERFORM @extschema@.harel_grant(v_role.rolname, CASE WHEN v_role.is_worker THEN 'worker' ELSE 'reader' END);
+    END LOOP;
+END
+$$;
