@@ -3,6 +3,13 @@
 -- From 1.0 to 1.1. Each function is replaced by that of 1.1, which keeps its grants; nothing here rewrites a table.
 -- Every statement can be run again.
 
+-- On a large store these two take a while, in which nobody commits: made by hand before, with CREATE INDEX CONCURRENTLY
+-- and under these names, they are taken as they are.
+CREATE INDEX IF NOT EXISTS executions_by_finish ON @extschema@.executions
+(finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS processed_events_by_time ON @extschema@.processed_events
+(processed_at);
+
 -- Mistakes of a caller that more than one function meets. The codes of class ST:
 --
 --   ST001  an id, path or other key is missing, empty or too long
@@ -16,6 +23,8 @@
 --   ST009  an unknown role or kind of access
 --   ST010  a priority that is out of range
 --   ST011  a duration that is missing, negative or not finite
+--   ST012  a function to archive executions that does not take what it is given
+--   ST013  tables that harel_adopt() cannot take over
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
@@ -1301,6 +1310,381 @@ IS
 'of some statuses, or roots only (NULL or false: no such filter). The last row''s next_cursor, if not NULL, brings '
 'the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text) FROM PUBLIC;
+-- What a monitor asks every few seconds. Nothing large is counted to its end: totals up to a thousand rows, and beyond that
+-- they are what the planner would expect, which autovacuum keeps current; what a condition selects, up to ten thousand.
+CREATE OR REPLACE FUNCTION @extschema@.harel__estimate(p_counted bigint, p_table regclass, p_status text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_rows double precision;
+BEGIN
+    IF p_counted < 1000 THEN
+        RETURN p_counted;
+    END IF;
+    -- As the planner does it: so many rows a page, and so many pages now. A table never analyzed has -1.
+    SELECT c.reltuples / greatest(c.relpages, 1) * pg_relation_size(c.oid) / current_setting('block_size')::integer
+    INTO v_rows
+    FROM pg_class c
+    WHERE c.oid = p_table;
+    IF p_status IS NOT NULL THEN
+        v_rows := v_rows * (
+            SELECT f.frequency
+            FROM pg_stats s
+            CROSS JOIN LATERAL unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS f (status, frequency)
+            WHERE format('%I.%I', s.schemaname, s.tablename)::regclass = p_table
+                AND s.attname = 'status'
+                AND f.status = p_status
+        );
+    END IF;
+    RETURN greatest(p_counted, coalesce(v_rows, 0)::bigint);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__estimate(bigint, regclass, text)
+IS 'Internal. A count that was broken off at 1000 as an estimate of the rows of a table, with a status if one is given.';
+REVOKE ALL ON FUNCTION @extschema@.harel__estimate(bigint, regclass, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_stats(
+    p_now double precision DEFAULT NULL,
+    OUT executions jsonb,
+    OUT queued bigint,
+    OUT oldest_wait double precision,
+    OUT leased bigint,
+    OUT outbox bigint,
+    OUT broadcasts bigint,
+    OUT spawns bigint,
+    OUT timers bigint,
+    OUT overdue_timers bigint,
+    OUT oldest_overdue double precision,
+    OUT dead_letters bigint,
+    OUT processed_events bigint
+) RETURNS record
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_status text COLLATE "C";
+BEGIN
+    executions := '{}';
+    -- From each status to the next by a descent of the index. An application may have any number of them.
+    v_status := (SELECT min(e.status) FROM @extschema@.executions e);
+    FOR i IN 1 .. 100 LOOP
+        EXIT WHEN v_status IS NULL;
+        executions := executions || jsonb_build_object(v_status, @extschema@.harel__estimate(
+            (SELECT count(*) FROM (SELECT FROM @extschema@.executions e WHERE e.status = v_status LIMIT 1000) e),
+            '@extschema@.executions',
+            v_status
+        ));
+        v_status := (SELECT min(e.status) FROM @extschema@.executions e WHERE e.status > v_status);
+    END LOOP;
+
+    queued := @extschema@.harel__estimate(
+        (SELECT count(*) FROM (SELECT FROM @extschema@.transport_messages LIMIT 1000) m),
+        '@extschema@.transport_messages'
+    );
+    -- Nothing waits below the floor of the queue for longer than a moment.
+    oldest_wait := v_now - (
+        SELECT greatest(g.available_at, -1e15)
+        FROM @extschema@.transport_groups g
+        WHERE g.available_at >= (
+            SELECT (f.last_value / 1000000.0)::double precision FROM @extschema@.transport_floor f
+        )
+        AND g.available_at <= v_now
+        ORDER BY g.available_at
+        LIMIT 1
+    );
+    leased := (
+        SELECT count(*) FROM (
+            SELECT FROM @extschema@.transport_groups g
+            WHERE g.available_at > v_now AND g.available_at < 'Infinity' AND g.token IS NOT NULL
+            LIMIT 10000
+        ) g
+    );
+    outbox := (
+        SELECT count(*) FROM (SELECT FROM @extschema@.outbox o WHERE o.target_id IS NOT NULL LIMIT 10000) o
+    );
+    broadcasts := greatest(0, @extschema@.harel__estimate(
+        (SELECT count(*) FROM (SELECT FROM @extschema@.outbox LIMIT 1000) o), '@extschema@.outbox'
+    ) - outbox);
+    spawns := @extschema@.harel__estimate(
+        (SELECT count(*) FROM (SELECT FROM @extschema@.spawns LIMIT 1000) s), '@extschema@.spawns'
+    );
+    timers := @extschema@.harel__estimate(
+        (SELECT count(*) FROM (SELECT FROM @extschema@.timers LIMIT 1000) t), '@extschema@.timers'
+    );
+    overdue_timers := (
+        SELECT count(*) FROM (SELECT FROM @extschema@.timers t WHERE t.fire_at <= v_now LIMIT 10000) t
+    );
+    oldest_overdue := v_now - (
+        SELECT greatest(t.fire_at, -1e15) FROM @extschema@.timers t
+        WHERE t.fire_at <= v_now
+        ORDER BY t.fire_at, t.execution_id, t.path
+        LIMIT 1
+    );
+    dead_letters := @extschema@.harel__estimate(
+        (SELECT count(*) FROM (SELECT FROM @extschema@.dead_letters LIMIT 1000) d), '@extschema@.dead_letters'
+    );
+    processed_events := @extschema@.harel__estimate(
+        (SELECT count(*) FROM (SELECT FROM @extschema@.processed_events LIMIT 1000) p), '@extschema@.processed_events'
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_stats(double precision)
+IS
+'The state of the store in one row: executions by status (an object), messages queued, and seconds for which the first '
+'that can be claimed has waited (NULL: none waits), messages leased, events in the outbox that have a target and '
+'broadcasts, spawns, timers, those overdue and by how many seconds the first, dead letters, and events in the ledger. '
+'Totals below 1000 are exact and greater ones the estimate of the planner; leased, outbox and overdue_timers are counted, '
+'up to 10000. It takes milliseconds, however large the store is. Raises ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_stats(double precision) FROM PUBLIC;
+-- What can be wrong, a function for each place where it would be looked for. Each returns a row for a fault, in words:
+-- what it is, the figures, and what to do.
+CREATE OR REPLACE FUNCTION @extschema@.harel__health_of_server()
+RETURNS TABLE (problem text, detail text, remedy text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        'an old snapshot is held: nothing deleted since can be removed, and queue and commits slow down',
+        format('Process %s of %s (%s), %s in a transaction since %s.',
+            a.pid, coalesce(a.usename, 'the server'), coalesce(nullif(a.application_name, ''), 'no application name'),
+            coalesce(a.state, a.backend_type), a.xact_start),
+        format('End what it does, or: SELECT pg_terminate_backend(%s);', a.pid)
+    FROM pg_stat_activity a
+    WHERE a.backend_xmin IS NOT NULL
+        AND a.xact_start < clock_timestamp() - interval '5 minutes'
+        AND a.backend_type <> 'autovacuum worker'
+        AND (a.datid IS NULL OR a.datname = current_database())
+    ORDER BY a.xact_start;
+
+    RETURN QUERY
+    SELECT
+        'a prepared transaction holds its locks and its snapshot',
+        format('Transaction %L of %s, prepared at %s.', x.gid, x.owner, x.prepared),
+        format('COMMIT PREPARED %L or ROLLBACK PREPARED %1$L, whatever it was meant for.', x.gid)
+    FROM pg_prepared_xacts x
+    WHERE x.database = current_database() AND x.prepared < clock_timestamp() - interval '5 minutes'
+    ORDER BY x.prepared;
+
+    RETURN QUERY
+    SELECT
+        'a replication slot that nobody reads keeps what was deleted',
+        format('Slot %s, xmin is %s transactions old.', s.slot_name, age(s.xmin)),
+        format('Let its reader go on, or: SELECT pg_drop_replication_slot(%L);', s.slot_name)
+    FROM pg_replication_slots s
+    WHERE s.xmin IS NOT NULL AND NOT s.active;
+
+    RETURN QUERY
+    SELECT
+        'a commit that was acknowledged can be lost when the server crashes',
+        format('%s is %s.', s.name, s.setting),
+        format('Set %s = on.', s.name)
+    FROM pg_settings s
+    WHERE s.name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND s.setting = 'off'
+    ORDER BY s.name;
+
+    RETURN QUERY
+    SELECT
+        'autovacuum is switched off',
+        format('%s is off.', s.name),
+        format('Set %s = on: tables grow and plans age without it.', s.name)
+    FROM pg_settings s
+    WHERE s.name IN ('autovacuum', 'track_counts') AND s.setting = 'off'
+    ORDER BY s.name;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__health_of_server()
+IS 'Internal. harel_health(): what holds for the whole server. A role without pg_monitor sees its own sessions only.';
+REVOKE ALL ON FUNCTION @extschema@.harel__health_of_server() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__health_of_tables()
+RETURNS TABLE (problem text, detail text, remedy text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        'an index is missing or was left unfinished: what it serves reads the whole table',
+        format('%s.%s.', quote_ident('@extschema@'), w.name),
+        CASE
+            WHEN i.indexrelid IS NULL THEN 'Create it as the script of the extension does, CONCURRENTLY while others work.'
+            ELSE format('REINDEX INDEX CONCURRENTLY %s;', i.indexrelid::regclass)
+        END
+    FROM unnest(ARRAY[
+        'executions_by_definition', 'executions_by_status', 'executions_by_finish', 'executions_pkey',
+        'executions_by_parent', 'processed_events_by_time', 'processed_events_pkey', 'timers_by_fire_at', 'timers_pkey',
+        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_pkey',
+        'trace_pkey', 'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
+        'transport_messages_pkey', 'dead_letters_by_group', 'dead_letters_by_time', 'dead_letters_pkey'
+    ]) AS w (name)
+    LEFT JOIN pg_class c ON c.relnamespace = '@extschema@'::regnamespace AND c.relname = w.name
+    LEFT JOIN pg_index i ON i.indexrelid = c.oid
+    WHERE i.indisvalid IS NOT TRUE
+    ORDER BY w.name;
+
+    RETURN QUERY
+    SELECT
+        'autovacuum is behind: more than half of a table is dead rows',
+        format('%s: %s dead and %s live rows, last vacuumed %s.', s.relid::regclass, s.n_dead_tup, s.n_live_tup,
+            coalesce(greatest(s.last_vacuum, s.last_autovacuum)::text, 'never')),
+        format('VACUUM %s; and let autovacuum have more workers, or a higher autovacuum_vacuum_cost_limit.',
+            s.relid::regclass)
+    FROM pg_stat_all_tables s
+    WHERE s.relid = ANY (ARRAY[
+        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events', '@extschema@.timers',
+        '@extschema@.spawns', '@extschema@.trace', '@extschema@.transport_groups', '@extschema@.transport_messages',
+        '@extschema@.dead_letters'
+    ]::regclass[]::oid[])
+        AND s.n_dead_tup > 100000
+        AND s.n_dead_tup > s.n_live_tup
+    ORDER BY s.relname;
+
+    RETURN QUERY
+    SELECT
+        'a sequence is behind its table: commits with emits or spawns fail',
+        format('%s is at %s, and the greatest seq in its table is %s.', r.name, r.last_value, r.seq),
+        format('SELECT %s.harel_reset_sequences();', quote_ident('@extschema@'))
+    FROM (
+        SELECT 'outbox_seq_seq', s.last_value, (SELECT max(o.seq) FROM @extschema@.outbox o)
+        FROM @extschema@.outbox_seq_seq s
+        UNION ALL
+        SELECT 'spawns_seq_seq', s.last_value, (SELECT max(p.seq) FROM @extschema@.spawns p)
+        FROM @extschema@.spawns_seq_seq s
+    ) AS r (name, last_value, seq)
+    WHERE r.last_value < r.seq;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__health_of_tables()
+IS 'Internal. harel_health(): what holds for the tables of the store, their indexes and their sequences.';
+REVOKE ALL ON FUNCTION @extschema@.harel__health_of_tables() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__health_of_work(p_now double precision)
+RETURNS TABLE (problem text, detail text, remedy text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_stats record;
+    v_group record;
+BEGIN
+    SELECT * INTO v_stats FROM @extschema@.harel_stats(p_now);
+    IF v_stats.oldest_wait > 60 THEN
+        RETURN QUERY SELECT
+            'messages wait and nobody takes them',
+            format('%s messages are queued; the first has waited for %s s.', v_stats.queued, round(v_stats.oldest_wait)),
+            'Start workers, or more of them, and look at what they log.';
+    END IF;
+    IF v_stats.oldest_overdue > 60 THEN
+        RETURN QUERY SELECT
+            'timers are overdue',
+            format('%s timers are due, the first for %s s.', v_stats.overdue_timers, round(v_stats.oldest_overdue)),
+            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'));
+    END IF;
+    IF v_stats.outbox >= 10000 THEN
+        RETURN QUERY SELECT
+            'events with a target pile up in the outbox',
+            '10000 or more have not been moved into the queue.',
+            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'));
+    END IF;
+    IF v_stats.dead_letters > 0 THEN
+        RETURN QUERY SELECT
+            'there are dead letters: events that were not handled',
+            format('%s, the last one for %s.', v_stats.dead_letters, (
+                SELECT quote_literal(left(d.group_id, 40) || ': ' || left(d.reason, 200))
+                FROM @extschema@.dead_letters d
+                ORDER BY d.dead_at DESC, d.seq DESC
+                LIMIT 1
+            )),
+            format('See SELECT * FROM %s.harel_dead_letters(); mend the cause, then harel_redrive() puts them back.',
+                quote_ident('@extschema@'));
+    END IF;
+    -- A lease is prolonged for as long as its step takes.
+    FOR v_group IN
+        SELECT g.group_id, g.worker, g.claimed_at, g.attempts
+        FROM (
+            SELECT g.group_id, g.worker, g.claimed_at, g.attempts
+            FROM @extschema@.transport_groups g
+            WHERE g.available_at > p_now AND g.available_at < 'Infinity' AND g.token IS NOT NULL
+            ORDER BY g.available_at
+            LIMIT 10000
+        ) g
+        WHERE g.claimed_at < to_timestamp(least(greatest(p_now, -200000000000), 200000000000)) - interval '1 hour'
+        LIMIT 10
+    LOOP
+        RETURN QUERY SELECT
+            'a lease is stuck: a step has gone on for more than an hour',
+            format('Execution %L, worker %L, delivered %s times, since %s.',
+                left(v_group.group_id, 40), left(v_group.worker, 40), v_group.attempts, v_group.claimed_at),
+            'Look at that worker; once it has ended, another gets the message when the lease is over.';
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__health_of_work(double precision)
+IS 'Internal. harel_health(): what is waiting for too long.';
+REVOKE ALL ON FUNCTION @extschema@.harel__health_of_work(double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_health(
+    p_client_version text DEFAULT NULL,
+    p_client_now double precision DEFAULT NULL,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (problem text, detail text, remedy text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_ahead double precision;
+    v_version text := @extschema@.harel_version();
+BEGIN
+    -- What no clock shows is cut off, lest the difference be no number.
+    v_ahead := greatest(least(v_now, 1e15), -1e15) - greatest(least(@extschema@.harel__clock(p_client_now), 1e15), -1e15);
+    IF p_client_now IS NOT NULL AND abs(v_ahead) > 2 THEN
+        RETURN QUERY SELECT
+            'the clocks of the client and of the database differ',
+            format('The database is %s s ahead.', round(v_ahead::numeric, 1)),
+            'Let both follow a time server: deadlines that the client works out are off by so much.';
+    END IF;
+    IF p_client_version <> v_version THEN
+        RETURN QUERY SELECT
+            'client and store are of different versions',
+            format('The client is made for %s, the store is %s.', left(p_client_version, 40), v_version),
+            'Update the older one; a store by ALTER EXTENSION harel UPDATE, or by the script that upgrades it.';
+    END IF;
+    RETURN QUERY
+    SELECT
+        'the files of the extension on this server are of another version than the store',
+        format('The store is %s, the files are %s.', e.extversion, a.default_version),
+        'ALTER EXTENSION harel UPDATE;'
+    FROM pg_extension e
+    JOIN pg_available_extensions a ON a.name = e.extname
+    WHERE e.extname = 'harel'
+        AND e.extnamespace = '@extschema@'::regnamespace
+        AND a.default_version <> e.extversion;
+
+    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_server();
+    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_tables();
+    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_work(v_now);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_health(text, double precision, double precision)
+IS
+'What is wrong with the store and what to do about it, a row for each problem; none where all is well. A client may pass '
+'the version that it is made for and its clock (seconds since the epoch), which are compared. Other roles'' sessions are '
+'seen by a role with pg_monitor only. Raises ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_health(text, double precision, double precision) FROM PUBLIC;
 -- The plans of the queue must not depend on what the statistics say of tables that are empty in one minute and hold a
 -- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
 -- the plan. Joined to a table that looks empty, a whole index seems as cheap as one of its rows; LATERAL with OFFSET 0,
@@ -3202,6 +3586,140 @@ IS
 'Raises ST001 or ST002 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge(text, bigint) FROM PUBLIC;
 
+-- Sweeps: a bounded batch at each call, which waits for no execution that is being worked on.
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__time_before(p_older_than double precision, p_now double precision)
+RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    PERFORM @extschema@.harel__check_duration('age', p_older_than);
+    -- Within the years that a timestamp can hold.
+    RETURN to_timestamp(least(greatest(v_now - p_older_than, -200000000000), 200000000000));
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__time_before(double precision, double precision)
+IS 'Internal. The time p_older_than seconds before p_now (NULL: now). Raises ST006 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel__time_before(double precision, double precision) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_archive(p_archive regprocedure) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_archive IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_proc p
+        WHERE p.oid = p_archive AND p.prokind = 'f' AND oidvectortypes(p.proargtypes) = 'text, text'
+    ) THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST012',
+            MESSAGE = 'the archive must be a function of an id and its data, both text',
+            DETAIL = format('It is %s.', p_archive),
+            HINT = 'Pass for instance ''archive.keep(text,text)''::regprocedure.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_archive(regprocedure)
+IS 'Internal. Raises ST012 for a function that cannot be called with two texts.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_archive(regprocedure) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_purge_finished(
+    p_older_than double precision,
+    p_limit integer DEFAULT 1000,
+    p_archive regprocedure DEFAULT NULL,
+    p_now double precision DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_before timestamptz := @extschema@.harel__time_before(p_older_than, p_now);
+    v_exe record;
+    v_ids text[] := '{}';
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    PERFORM @extschema@.harel__check_archive(p_archive);
+    FOR v_exe IN
+        SELECT e.id, e.data
+        FROM @extschema@.executions e
+        WHERE e.finished_at IS NOT NULL
+            AND e.finished_at < v_before
+            -- OFFSET 0: each is looked up by its key, whatever was known of the tables when the plan was made.
+            AND NOT EXISTS (SELECT FROM @extschema@.transport_groups g WHERE g.group_id = e.id OFFSET 0)
+            AND NOT EXISTS (SELECT FROM @extschema@.outbox o WHERE o.target_id = e.id OFFSET 0)
+            AND NOT EXISTS (SELECT FROM @extschema@.spawns s WHERE s.parent_id = e.id OFFSET 0)
+        ORDER BY e.finished_at
+        LIMIT p_limit
+        FOR UPDATE OF e SKIP LOCKED
+    LOOP
+        IF p_archive IS NOT NULL THEN
+            -- A regproc is written with its schema and in quotes where it needs them.
+            EXECUTE format('SELECT %s($1, $2)', p_archive::regproc) USING v_exe.id, v_exe.data;
+        END IF;
+        v_ids := v_ids || v_exe.id;
+    END LOOP;
+    DELETE FROM @extschema@.executions e WHERE e.id = ANY (v_ids);
+    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = ANY (v_ids);
+    DELETE FROM @extschema@.timers t WHERE t.execution_id = ANY (v_ids);
+    DELETE FROM @extschema@.trace t WHERE t.execution_id = ANY (v_ids);
+    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = ANY (v_ids);
+    RETURN cardinality(v_ids);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
+IS
+'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, each '
+'with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or whose '
+'children are yet to be created, and one that is being worked on, is left for another call. p_archive: a function '
+'called with the id and the data of each before it goes; where it raises, all stay. Returns how many were removed. '
+'Raises ST006, ST008, ST011 or ST012.';
+REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
+FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_purge_processed(
+    p_older_than double precision,
+    p_limit integer DEFAULT 10000,
+    p_now double precision DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_before timestamptz := @extschema@.harel__time_before(p_older_than, p_now);
+    v_tids tid[];
+    v_count integer;
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    v_tids := ARRAY(
+        SELECT p.ctid
+        FROM @extschema@.processed_events p
+        WHERE p.processed_at < v_before
+        ORDER BY p.processed_at
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    );
+    DELETE FROM @extschema@.processed_events p WHERE p.ctid = ANY (v_tids);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_purge_processed(double precision, integer, double precision)
+IS
+'Forgets up to p_limit events (NULL: all) that were handled more than p_older_than seconds ago, oldest first: one '
+'delivered once more would be handled again. Returns how many. Raises ST006, ST008 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel_purge_processed(double precision, integer, double precision) FROM PUBLIC;
+
 CREATE OR REPLACE FUNCTION @extschema@.harel_ids_with_prefix(p_prefix text, p_limit integer DEFAULT NULL) RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -3230,6 +3748,204 @@ IS
 'The ids of the executions that begin with these very characters, in the order of their bytes, at most p_limit (NULL: '
 'all). Raises ST001 for NULL, and ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_ids_with_prefix(text, integer) FROM PUBLIC;
+-- Another program may have kept the six tables of the contract before this store came.
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_adoption(p_schema name) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_missing text;
+    v_full text;
+BEGIN
+    SELECT string_agg(format('%s.%s %s', w.tab, w.col, w.typ), ', ' ORDER BY w.tab, w.col)
+    INTO v_missing
+    FROM (VALUES
+        ('executions', 'id', 'text'), ('executions', 'definition_id', 'text'), ('executions', 'data', 'text'),
+        ('executions', 'version', 'integer'),
+        ('outbox', 'seq', 'bigint'), ('outbox', 'target_id', 'text'), ('outbox', 'event', 'text'),
+        ('processed_events', 'execution_id', 'text'), ('processed_events', 'event_id', 'text'),
+        ('timers', 'execution_id', 'text'), ('timers', 'path', 'text'), ('timers', 'fire_at', 'double precision'),
+        ('spawns', 'seq', 'bigint'), ('spawns', 'parent_id', 'text'), ('spawns', 'child_id', 'text'),
+        ('spawns', 'root_path', 'text'), ('spawns', 'context', 'text'),
+        ('trace', 'execution_id', 'text'), ('trace', 'idx', 'integer'), ('trace', 'entry', 'text')
+    ) AS w (tab, col, typ)
+    WHERE NOT EXISTS (
+        SELECT FROM pg_class c
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE n.nspname = p_schema AND c.relname = w.tab AND c.relkind IN ('r', 'p')
+            AND a.attname = w.col AND a.atttypid = w.typ::regtype
+    );
+    IF p_schema IS NULL OR p_schema = '@extschema@'::regnamespace::name OR v_missing IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST013',
+            MESSAGE = 'the schema does not hold the six tables of another program',
+            DETAIL = CASE
+                WHEN p_schema IS NULL THEN 'The schema is NULL.'
+                WHEN p_schema = '@extschema@'::regnamespace::name THEN format('%I is the schema of this store.', p_schema)
+                ELSE format('Schema %I lacks %s.', p_schema, v_missing)
+            END,
+            HINT = 'Pass the schema of executions, outbox, processed_events, timers, spawns and trace, with those columns.';
+    END IF;
+    SELECT string_agg(f.tab, ', ' ORDER BY f.tab)
+    INTO v_full
+    FROM (
+        SELECT 'executions' FROM @extschema@.executions
+        UNION SELECT 'outbox' FROM @extschema@.outbox
+        UNION SELECT 'processed_events' FROM @extschema@.processed_events
+        UNION SELECT 'timers' FROM @extschema@.timers
+        UNION SELECT 'spawns' FROM @extschema@.spawns
+        UNION SELECT 'trace' FROM @extschema@.trace
+    ) AS f (tab);
+    IF v_full IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST013',
+            MESSAGE = 'the store is not empty',
+            DETAIL = format('There are rows in %s.', v_full),
+            HINT = 'Adopt the tables of another program into a store that was just created.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_adoption(name)
+IS 'Internal. Raises ST013 unless a schema holds the six tables and this store is empty.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- As a commit would refuse them.
+    PERFORM @extschema@.harel__refuse_commit(p_id, p_definition_id, p_data, p_version - 1, NULL);
+    RETURN p_data::jsonb;
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+    RETURN @extschema@.harel__fields(p_id, p_data);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__adopted(text, text, text, bigint)
+IS 'Internal. The fields kept beside the data of an execution of another program. Raises ST001, ST002 or ST003.';
+REVOKE ALL ON FUNCTION @extschema@.harel__adopted(text, text, text, bigint) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_key(p_id text, p_what text, p_key text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (octet_length(p_key) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, p_what, p_key);
+    END IF;
+    RETURN p_key;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_key(text, text, text)
+IS 'Internal. A key as it is; raises ST001 for one that is missing, empty or longer than 1000 bytes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_key(text, text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_adopt(p_schema name) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_copy text;
+    v_table text;
+    v_sequence regclass;
+    v_count bigint;
+    v_rows bigint := 0;
+BEGIN
+    PERFORM @extschema@.harel__check_adoption(p_schema);
+    -- Nobody writes here or there until the end of the transaction.
+    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
+        EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', p_schema, v_table);
+        EXECUTE format('LOCK TABLE %s IN EXCLUSIVE MODE', ('@extschema@.' || v_table)::regclass);
+    END LOOP;
+    PERFORM @extschema@.harel__check_adoption(p_schema);
+
+    FOREACH v_copy IN ARRAY ARRAY[
+        $copy$
+            INSERT INTO @extschema@.executions (
+                id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
+            )
+            SELECT
+                o.id, o.definition_id, o.data, o.version, coalesce(left(f.fields ->> 'status', 100), ''),
+                f.fields ->> 'outcome', f.fields ->> 'active_path', f.fields ->> 'parent_id',
+                CASE WHEN f.fields ->> 'priority' IN ('1', '2', '3', '4') THEN f.fields ->> 'priority' ELSE '0' END::smallint,
+                CASE
+                    WHEN f.fields ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED')
+                        THEN coalesce(@extschema@.harel__finished_at(f.fields), now())
+                END
+            FROM %I.executions o
+            CROSS JOIN LATERAL (
+                SELECT @extschema@.harel__adopted(o.id, o.definition_id, o.data, o.version) OFFSET 0
+            ) AS f (fields)
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.outbox (seq, target_id, event)
+            SELECT
+                o.seq,
+                CASE WHEN o.target_id IS NOT NULL THEN @extschema@.harel__check_key(NULL, 'target id', o.target_id) END,
+                o.event
+            FROM %I.outbox o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.processed_events (execution_id, event_id)
+            SELECT
+                @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
+                @extschema@.harel__check_key(o.execution_id, 'event id', o.event_id)
+            FROM %I.processed_events o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.timers (execution_id, path, fire_at)
+            SELECT
+                @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
+                CASE WHEN o.path = '' THEN '' ELSE @extschema@.harel__check_key(o.execution_id, 'timer path', o.path) END,
+                @extschema@.harel__clock(coalesce(o.fire_at, 'NaN'))
+            FROM %I.timers o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.spawns (seq, parent_id, child_id, root_path, context)
+            SELECT
+                o.seq,
+                @extschema@.harel__check_key(NULL, 'parent id', o.parent_id),
+                @extschema@.harel__check_key(o.parent_id, 'child id', o.child_id),
+                o.root_path, o.context
+            FROM %I.spawns o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.trace (execution_id, idx, entry)
+            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
+            FROM %I.trace o
+        $copy$
+    ] LOOP
+        EXECUTE format(v_copy, p_schema);
+        GET DIAGNOSTICS v_count = ROW_COUNT;
+        v_rows := v_rows + v_count;
+    END LOOP;
+
+    -- A seq that was given once is not given again, though its row be gone.
+    FOREACH v_table IN ARRAY ARRAY['outbox', 'spawns'] LOOP
+        v_sequence := pg_get_serial_sequence(format('%I.%I', p_schema, v_table), 'seq');
+        EXECUTE format(
+            'SELECT setval(%L, greatest(max(seq), %s)) FROM %I.%I HAVING greatest(max(seq), %2$s) IS NOT NULL',
+            '@extschema@.' || v_table || '_seq_seq',
+            coalesce(pg_sequence_last_value(v_sequence)::text, 'NULL::bigint'),
+            p_schema, v_table
+        );
+    END LOOP;
+
+    -- What still looks for them fails, rather than go on beside the store.
+    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
+        EXECUTE format('ALTER TABLE %I.%I RENAME TO %I', p_schema, v_table, v_table || '_adopted');
+    END LOOP;
+    RETURN v_rows;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_adopt(name)
+IS
+'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the fields '
+'kept beside data, and the sequences, into this store, which must be empty. The tables stay there as executions_adopted '
+'and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, and ST001, ST002, ST003 or '
+'ST006 for a row that no store can hold.';
+REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;
 CREATE OR REPLACE FUNCTION @extschema@.harel_version() RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -3302,7 +4018,7 @@ BEGIN
         FROM pg_proc p
         WHERE p.pronamespace = '@extschema@'::regnamespace
             AND pg_catalog.starts_with(p.proname, 'harel_')
-            AND p.proname <> 'harel_grant'
+            AND p.proname NOT IN ('harel_grant', 'harel_adopt')
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
         IF p_access = 'worker' OR p_access = 'reader' AND (

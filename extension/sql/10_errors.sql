@@ -11,6 +11,8 @@
 --   ST009  an unknown role or kind of access
 --   ST010  a priority that is out of range
 --   ST011  a duration that is missing, negative or not finite
+--   ST012  a function to archive executions that does not take what it is given
+--   ST013  tables that harel_adopt() cannot take over
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void

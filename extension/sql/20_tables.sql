@@ -1,3 +1,16 @@
+DO $$
+BEGIN
+    IF to_regclass('@extschema@.executions') IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST013',
+            MESSAGE = 'the schema has a table named executions already',
+            DETAIL = format('%s was created by another program.', to_regclass('@extschema@.executions')),
+            HINT = 'Create the store in a schema of its own: CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel; '
+                'where the six tables are those of the contract, harel.harel_adopt() then takes over what they hold.';
+    END IF;
+END
+$$;
+
 -- Ids compare as bytes (COLLATE "C"): the same order on every server, and a prefix is a range of the index.
 -- CHECKs are few and short: PostgreSQL reads the text of each anew for every INSERT and UPDATE, and three took a
 -- tenth of the time of a commit. The length of keys is checked by the functions.

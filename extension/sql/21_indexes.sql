@@ -13,9 +13,18 @@ CREATE INDEX executions_by_definition ON @extschema@.executions
 CREATE INDEX executions_by_status ON @extschema@.executions
 (status, (parent_id IS NULL), id);
 
+-- serves harel_purge_finished(): longest finished first
+CREATE INDEX executions_by_finish ON @extschema@.executions
+(finished_at) WHERE finished_at IS NOT NULL;
+
 -- serves all who look for an execution by its id. Younger than the indexes above, because these hold the id too: while
 -- a table is empty all of its indexes seem equally cheap, and of such the planner takes the youngest.
 ALTER TABLE @extschema@.executions ADD CONSTRAINT executions_pkey PRIMARY KEY (id);
+
+-- serves harel_purge_processed(): oldest first. It grows at its right end only, so that its cost does not depend on how
+-- large the ledger has become.
+CREATE INDEX processed_events_by_time ON @extschema@.processed_events
+(processed_at);
 
 -- serves harel_due_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers

@@ -43,6 +43,140 @@ IS
 'Raises ST001 or ST002 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge(text, bigint) FROM PUBLIC;
 
+-- Sweeps: a bounded batch at each call, which waits for no execution that is being worked on.
+
+CREATE FUNCTION @extschema@.harel__time_before(p_older_than double precision, p_now double precision)
+RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    PERFORM @extschema@.harel__check_duration('age', p_older_than);
+    -- Within the years that a timestamp can hold.
+    RETURN to_timestamp(least(greatest(v_now - p_older_than, -200000000000), 200000000000));
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__time_before(double precision, double precision)
+IS 'Internal. The time p_older_than seconds before p_now (NULL: now). Raises ST006 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel__time_before(double precision, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_archive(p_archive regprocedure) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_archive IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_proc p
+        WHERE p.oid = p_archive AND p.prokind = 'f' AND oidvectortypes(p.proargtypes) = 'text, text'
+    ) THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST012',
+            MESSAGE = 'the archive must be a function of an id and its data, both text',
+            DETAIL = format('It is %s.', p_archive),
+            HINT = 'Pass for instance ''archive.keep(text,text)''::regprocedure.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_archive(regprocedure)
+IS 'Internal. Raises ST012 for a function that cannot be called with two texts.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_archive(regprocedure) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_purge_finished(
+    p_older_than double precision,
+    p_limit integer DEFAULT 1000,
+    p_archive regprocedure DEFAULT NULL,
+    p_now double precision DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_before timestamptz := @extschema@.harel__time_before(p_older_than, p_now);
+    v_exe record;
+    v_ids text[] := '{}';
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    PERFORM @extschema@.harel__check_archive(p_archive);
+    FOR v_exe IN
+        SELECT e.id, e.data
+        FROM @extschema@.executions e
+        WHERE e.finished_at IS NOT NULL
+            AND e.finished_at < v_before
+            -- OFFSET 0: each is looked up by its key, whatever was known of the tables when the plan was made.
+            AND NOT EXISTS (SELECT FROM @extschema@.transport_groups g WHERE g.group_id = e.id OFFSET 0)
+            AND NOT EXISTS (SELECT FROM @extschema@.outbox o WHERE o.target_id = e.id OFFSET 0)
+            AND NOT EXISTS (SELECT FROM @extschema@.spawns s WHERE s.parent_id = e.id OFFSET 0)
+        ORDER BY e.finished_at
+        LIMIT p_limit
+        FOR UPDATE OF e SKIP LOCKED
+    LOOP
+        IF p_archive IS NOT NULL THEN
+            -- A regproc is written with its schema and in quotes where it needs them.
+            EXECUTE format('SELECT %s($1, $2)', p_archive::regproc) USING v_exe.id, v_exe.data;
+        END IF;
+        v_ids := v_ids || v_exe.id;
+    END LOOP;
+    DELETE FROM @extschema@.executions e WHERE e.id = ANY (v_ids);
+    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = ANY (v_ids);
+    DELETE FROM @extschema@.timers t WHERE t.execution_id = ANY (v_ids);
+    DELETE FROM @extschema@.trace t WHERE t.execution_id = ANY (v_ids);
+    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = ANY (v_ids);
+    RETURN cardinality(v_ids);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
+IS
+'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, each '
+'with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or whose '
+'children are yet to be created, and one that is being worked on, is left for another call. p_archive: a function '
+'called with the id and the data of each before it goes; where it raises, all stay. Returns how many were removed. '
+'Raises ST006, ST008, ST011 or ST012.';
+REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
+FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_purge_processed(
+    p_older_than double precision,
+    p_limit integer DEFAULT 10000,
+    p_now double precision DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_before timestamptz := @extschema@.harel__time_before(p_older_than, p_now);
+    v_tids tid[];
+    v_count integer;
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    v_tids := ARRAY(
+        SELECT p.ctid
+        FROM @extschema@.processed_events p
+        WHERE p.processed_at < v_before
+        ORDER BY p.processed_at
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    );
+    DELETE FROM @extschema@.processed_events p WHERE p.ctid = ANY (v_tids);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_purge_processed(double precision, integer, double precision)
+IS
+'Forgets up to p_limit events (NULL: all) that were handled more than p_older_than seconds ago, oldest first: one '
+'delivered once more would be handled again. Returns how many. Raises ST006, ST008 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel_purge_processed(double precision, integer, double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_ids_with_prefix(p_prefix text, p_limit integer DEFAULT NULL) RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp

@@ -59,7 +59,7 @@ BEGIN
         FROM pg_proc p
         WHERE p.pronamespace = '@extschema@'::regnamespace
             AND pg_catalog.starts_with(p.proname, 'harel_')
-            AND p.proname <> 'harel_grant'
+            AND p.proname NOT IN ('harel_grant', 'harel_adopt')
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
         IF p_access = 'worker' OR p_access = 'reader' AND (
