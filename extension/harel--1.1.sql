@@ -28,6 +28,10 @@
 -- a mistake of the caller: its SQLSTATE is of class ST, with a DETAIL that names the ids and a HINT.
 -- Functions named harel__* are internal. A commit touches rows of its own execution id only; harel_finish() adds the
 -- messages that it publishes and the children that it creates.
+
+-- Nor can one while it is created: whatever the search path of the session, only what PostgreSQL brings is found by its
+-- bare name.
+SET LOCAL search_path = pg_catalog, pg_temp;
 -- Mistakes of a caller that more than one function meets. The codes of class ST:
 --
 --   ST001  an id, path or other key is missing, empty or too long
@@ -152,7 +156,7 @@ IS 'Internal. Raises ST010 for a priority that is out of range.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_priority(text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__clock(p_now double precision) RETURNS double precision
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -448,10 +452,10 @@ BEGIN
     -- One statement for both would look into the ledger also where no event is named, and join where one is. As this
     -- function is STABLE, its statements see one snapshot.
     SELECT e.data, e.version
-    INTO harel_load_for_event.data, harel_load_for_event.version
+    INTO data, version
     FROM @extschema@.executions e
     WHERE e.id = p_id;
-    IF p_event_id <> '' AND harel_load_for_event.version IS NOT NULL THEN
+    IF p_event_id <> '' AND version IS NOT NULL THEN
         already_processed := EXISTS (
             SELECT FROM @extschema@.processed_events p
             WHERE p.execution_id = p_id AND p.event_id = p_event_id
@@ -461,8 +465,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)
 IS
-'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where '
-'there is no such execution. Without an event (NULL or empty) already_processed is false.';
+'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where there is '
+'no such execution. Without an event (NULL or empty) already_processed is false.';
 REVOKE ALL ON FUNCTION @extschema@.harel_load_for_event(text, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_is_processed(p_id text, p_event_id text) RETURNS boolean
@@ -1576,8 +1580,9 @@ IS
 'of some statuses, or roots only (NULL or false: no such filter). The last row''s next_cursor, if not NULL, brings '
 'the next page. Pages neither repeat nor skip a row while others are inserted and deleted. Raises ST007 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_list(text, text[], boolean, integer, text) FROM PUBLIC;
--- What a monitor asks every few seconds. Nothing large is counted to its end: totals up to a thousand rows, and beyond that
--- they are what the planner would expect, which autovacuum keeps current; what a condition selects, up to ten thousand.
+-- What a monitor asks every few seconds. Nothing large is counted to its end: totals up to a thousand rows, and beyond
+-- that they are what the planner would expect, which autovacuum keeps current; what a condition selects, up to ten
+-- thousand.
 CREATE FUNCTION @extschema@.harel__estimate(p_counted bigint, p_table regclass, p_status text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -1608,7 +1613,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__estimate(bigint, regclass, text)
-IS 'Internal. A count that was broken off at 1000 as an estimate of the rows of a table, with a status if one is given.';
+IS 'Internal. A count that was broken off at 1000 as an estimate of the rows of a table, or of those with a status.';
 REVOKE ALL ON FUNCTION @extschema@.harel__estimate(bigint, regclass, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_stats(
@@ -1706,8 +1711,8 @@ IS
 'The state of the store in one row: executions by status (an object), messages queued, and seconds for which the first '
 'that can be claimed has waited (NULL: none waits), messages leased, events in the outbox that have a target and '
 'broadcasts, spawns, timers, those overdue and by how many seconds the first, dead letters, and events in the ledger. '
-'Totals below 1000 are exact and greater ones the estimate of the planner; leased, outbox and overdue_timers are counted, '
-'up to 10000. It takes milliseconds, however large the store is. Raises ST006.';
+'Totals below 1000 are exact and greater ones the estimate of the planner; leased, outbox and overdue_timers are '
+'counted, up to 10000. It takes milliseconds, however large the store is. Raises ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_stats(double precision) FROM PUBLIC;
 -- What can be wrong, a function for each place where it would be looked for. Each returns a row for a fault, in words:
 -- what it is, the figures, and what to do.
@@ -1947,9 +1952,9 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_health(text, double precision, double precision)
 IS
-'What is wrong with the store and what to do about it, a row for each problem; none where all is well. A client may pass '
-'the version that it is made for and its clock (seconds since the epoch), which are compared. Other roles'' sessions are '
-'seen by a role with pg_monitor only. Raises ST006.';
+'What is wrong with the store and what to do about it, a row for each problem; none where all is well. A client may '
+'pass the version that it is made for and its clock (seconds since the epoch), which are compared. The sessions of '
+'other roles are seen by a role with pg_monitor only. Raises ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_health(text, double precision, double precision) FROM PUBLIC;
 -- The plans of the queue must not depend on what the statistics say of tables that are empty in one minute and hold a
 -- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
@@ -3856,7 +3861,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_purge(text, bigint) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__time_before(p_older_than double precision, p_now double precision)
 RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -3941,11 +3946,11 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 IS
-'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, each '
-'with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or whose '
-'children are yet to be created, and one that is being worked on, is left for another call. p_archive: a function '
-'called with the id and the data of each before it goes; where it raises, all stay. Returns how many were removed. '
-'Raises ST006, ST008, ST011 or ST012.';
+'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, '
+'each with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or '
+'whose children are yet to be created, and one that is being worked on, is left for another call. p_archive: a '
+'function called with the id and the data of each before it goes; where it raises, all stay. Returns how many were '
+'removed. Raises ST006, ST008, ST011 or ST012.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 FROM PUBLIC;
 
@@ -4207,10 +4212,10 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_adopt(name)
 IS
-'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the fields '
-'kept beside data, and the sequences, into this store, which must be empty. The tables stay there as executions_adopted '
-'and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, and ST001, ST002, ST003 or '
-'ST006 for a row that no store can hold.';
+'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the '
+'fields kept beside data, and the sequences, into this store, which must be empty. The tables stay there as '
+'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, '
+'and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
 REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_version() RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -4272,6 +4277,8 @@ BEGIN
         EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
         IF p_access = 'worker' THEN
             EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', v_relation, p_role);
         END IF;
     END LOOP;
     IF p_access <> 'none' THEN

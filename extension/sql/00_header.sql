@@ -28,3 +28,7 @@
 -- a mistake of the caller: its SQLSTATE is of class ST, with a DETAIL that names the ids and a HINT.
 -- Functions named harel__* are internal. A commit touches rows of its own execution id only; harel_finish() adds the
 -- messages that it publishes and the children that it creates.
+
+-- Nor can one while it is created: whatever the search path of the session, only what PostgreSQL brings is found by its
+-- bare name.
+SET LOCAL search_path = pg_catalog, pg_temp;

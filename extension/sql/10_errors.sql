@@ -122,7 +122,7 @@ IS 'Internal. Raises ST010 for a priority that is out of range.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_priority(text, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__clock(p_now double precision) RETURNS double precision
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN

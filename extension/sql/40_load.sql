@@ -30,10 +30,10 @@ BEGIN
     -- One statement for both would look into the ledger also where no event is named, and join where one is. As this
     -- function is STABLE, its statements see one snapshot.
     SELECT e.data, e.version
-    INTO harel_load_for_event.data, harel_load_for_event.version
+    INTO data, version
     FROM @extschema@.executions e
     WHERE e.id = p_id;
-    IF p_event_id <> '' AND harel_load_for_event.version IS NOT NULL THEN
+    IF p_event_id <> '' AND version IS NOT NULL THEN
         already_processed := EXISTS (
             SELECT FROM @extschema@.processed_events p
             WHERE p.execution_id = p_id AND p.event_id = p_event_id
@@ -43,8 +43,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)
 IS
-'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where '
-'there is no such execution. Without an event (NULL or empty) already_processed is false.';
+'The data and version of an execution, and whether it has handled the event already; NULL, false, NULL where there is '
+'no such execution. Without an event (NULL or empty) already_processed is false.';
 REVOKE ALL ON FUNCTION @extschema@.harel_load_for_event(text, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_is_processed(p_id text, p_event_id text) RETURNS boolean

@@ -1,5 +1,6 @@
--- What a monitor asks every few seconds. Nothing large is counted to its end: totals up to a thousand rows, and beyond that
--- they are what the planner would expect, which autovacuum keeps current; what a condition selects, up to ten thousand.
+-- What a monitor asks every few seconds. Nothing large is counted to its end: totals up to a thousand rows, and beyond
+-- that they are what the planner would expect, which autovacuum keeps current; what a condition selects, up to ten
+-- thousand.
 CREATE FUNCTION @extschema@.harel__estimate(p_counted bigint, p_table regclass, p_status text DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -30,7 +31,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__estimate(bigint, regclass, text)
-IS 'Internal. A count that was broken off at 1000 as an estimate of the rows of a table, with a status if one is given.';
+IS 'Internal. A count that was broken off at 1000 as an estimate of the rows of a table, or of those with a status.';
 REVOKE ALL ON FUNCTION @extschema@.harel__estimate(bigint, regclass, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_stats(
@@ -128,6 +129,6 @@ IS
 'The state of the store in one row: executions by status (an object), messages queued, and seconds for which the first '
 'that can be claimed has waited (NULL: none waits), messages leased, events in the outbox that have a target and '
 'broadcasts, spawns, timers, those overdue and by how many seconds the first, dead letters, and events in the ledger. '
-'Totals below 1000 are exact and greater ones the estimate of the planner; leased, outbox and overdue_timers are counted, '
-'up to 10000. It takes milliseconds, however large the store is. Raises ST006.';
+'Totals below 1000 are exact and greater ones the estimate of the planner; leased, outbox and overdue_timers are '
+'counted, up to 10000. It takes milliseconds, however large the store is. Raises ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_stats(double precision) FROM PUBLIC;

@@ -236,7 +236,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_health(text, double precision, double precision)
 IS
-'What is wrong with the store and what to do about it, a row for each problem; none where all is well. A client may pass '
-'the version that it is made for and its clock (seconds since the epoch), which are compared. Other roles'' sessions are '
-'seen by a role with pg_monitor only. Raises ST006.';
+'What is wrong with the store and what to do about it, a row for each problem; none where all is well. A client may '
+'pass the version that it is made for and its clock (seconds since the epoch), which are compared. The sessions of '
+'other roles are seen by a role with pg_monitor only. Raises ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_health(text, double precision, double precision) FROM PUBLIC;

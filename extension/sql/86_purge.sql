@@ -47,7 +47,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_purge(text, bigint) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__time_before(p_older_than double precision, p_now double precision)
 RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -132,11 +132,11 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 IS
-'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, each '
-'with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or whose '
-'children are yet to be created, and one that is being worked on, is left for another call. p_archive: a function '
-'called with the id and the data of each before it goes; where it raises, all stay. Returns how many were removed. '
-'Raises ST006, ST008, ST011 or ST012.';
+'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, '
+'each with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or '
+'whose children are yet to be created, and one that is being worked on, is left for another call. p_archive: a '
+'function called with the id and the data of each before it goes; where it raises, all stay. Returns how many were '
+'removed. Raises ST006, ST008, ST011 or ST012.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 FROM PUBLIC;
 

@@ -191,8 +191,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_adopt(name)
 IS
-'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the fields '
-'kept beside data, and the sequences, into this store, which must be empty. The tables stay there as executions_adopted '
-'and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, and ST001, ST002, ST003 or '
-'ST006 for a row that no store can hold.';
+'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the '
+'fields kept beside data, and the sequences, into this store, which must be empty. The tables stay there as '
+'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, '
+'and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
 REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;

@@ -47,6 +47,8 @@ BEGIN
         EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
         IF p_access = 'worker' THEN
             EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', v_relation, p_role);
         END IF;
     END LOOP;
     IF p_access <> 'none' THEN

@@ -15,6 +15,7 @@ from .engine.store import (
     StoreVersionMismatch,
     TimerOp,
     install_script,
+    upgrade_script,
 )
 from .engine.transport import Completed, Completion, DeadLetter, Delivery, Lease, PostgresTransport, Tick, Transport
 from .machine import Machine, Step
@@ -52,4 +53,5 @@ __all__ = [
     "TimerOp",
     "Transport",
     "install_script",
+    "upgrade_script",
 ]

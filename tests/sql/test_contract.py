@@ -1,11 +1,13 @@
 """What the catalog must say of the extension: its tables, its functions, and who may do what."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg import sql
 
 INDEXES = Path(__file__).parents[2] / "extension/sql/21_indexes.sql"
 
@@ -89,6 +91,8 @@ FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
     "harel_due_timers": ("s", "SELECT * FROM harel_due_timers(0, 1)"),
     "harel_dead_letters": ("s", "SELECT * FROM harel_dead_letters('e', 1)"),
     "harel_ids_with_prefix": ("s", "SELECT * FROM harel_ids_with_prefix('e', 1)"),
+    "harel_stats": ("s", "SELECT * FROM harel_stats()"),
+    "harel_health": ("s", "SELECT * FROM harel_health('1.1', 0)"),
     "harel_channel": ("s", "SELECT harel_channel()"),
     "harel_version": ("i", "SELECT harel_version()"),
     "harel_commit_cas": ("v", "SELECT harel_commit_cas('new', 'd', '{}', 0, 'ev')"),
@@ -130,10 +134,14 @@ FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
     "harel_cancel": ("v", "SELECT harel_cancel('e')"),
     "harel_cancel_all": ("v", "SELECT harel_cancel_all()"),
     "harel_purge": ("v", "SELECT harel_purge('e', 1)"),
+    "harel_purge_finished": ("v", "SELECT harel_purge_finished(0)"),
+    "harel_purge_processed": ("v", "SELECT harel_purge_processed(0)"),
+    "harel_adopt": ("v", "SELECT harel_adopt('another_program')"),
     "harel_grant": ("v", "SELECT harel_grant('harel_contract_role', 'reader')"),
 }
 READERS = {name for name, (volatility, _) in FUNCTIONS.items() if volatility != "v"}
-WORKERS = set(FUNCTIONS) - {"harel_grant"}
+OWNERS = {"harel_grant", "harel_adopt"}
+WORKERS = set(FUNCTIONS) - OWNERS
 
 # Only functions that pin it call these; to set it again costs as much as the rest of the call.
 UNPINNED = {"harel__swap", "harel__commit", "harel__push_trace"}
@@ -262,6 +270,63 @@ def test_each_access_allows_its_functions_and_no_others(postgresql: psycopg.Conn
     assert [
         name for name, message in refused.items() if f"permission denied for function {name}\n" not in f"{message}\n"
     ] == []
+
+
+TABLE_CALLS: dict[str, LiteralString] = {
+    "SELECT": "SELECT * FROM {0}",
+    "INSERT": "INSERT INTO {0} SELECT * FROM {0} WHERE false",
+    "UPDATE": "UPDATE {0} SET {1} = {1} WHERE false",
+    "DELETE": "DELETE FROM {0} WHERE false",
+    "TRUNCATE": "TRUNCATE {0}",
+    "TRIGGER": "CREATE TRIGGER t BEFORE INSERT ON {0} EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    "ALTER": "ALTER TABLE {0} ADD x int",
+    "DROP": "DROP TABLE {0}",
+}
+SEQUENCE_CALLS: dict[str, LiteralString] = {
+    "SELECT": "SELECT last_value FROM {0}",
+    "USAGE": "SELECT nextval('{0}')",
+    "UPDATE": "SELECT setval('{0}', 5)",
+}
+
+
+@pytest.mark.parametrize("access", [None, "none", "reader", "worker"])
+def test_each_access_allows_its_tables_and_sequences_and_no_others(
+    postgresql: psycopg.Connection, access: str | None
+) -> None:
+    postgresql.execute("CREATE ROLE harel_contract_role")
+    if access:
+        postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
+    sequences = ["outbox_seq_seq", "spawns_seq_seq", *sorted(REGISTERS)]
+    calls = [(table, action, call) for table in COLUMNS for action, call in TABLE_CALLS.items()]
+    calls += [(sequence, action, call) for sequence in sequences for action, call in SEQUENCE_CALLS.items()]
+    allowed: set[tuple[str, str]] = set()
+    postgresql.execute("SET LOCAL ROLE harel_contract_role")
+    for relation, action, call in calls:
+        column = sql.Identifier(next(iter(COLUMNS.get(relation, {"": ""}))))
+        with suppress(psycopg.errors.InsufficientPrivilege), postgresql.transaction(force_rollback=True):
+            postgresql.execute(sql.SQL(call).format(sql.Identifier(relation), column))
+            allowed.add((relation, action))
+    postgresql.rollback()
+    readable = {(relation, "SELECT") for relation in (*COLUMNS, *sequences)}
+    writable = {(table, action) for table in COLUMNS for action in ("INSERT", "UPDATE", "DELETE")}
+    writable |= {(sequence, action) for sequence in sequences for action in ("USAGE", "UPDATE")}
+    assert allowed == {"reader": readable, "worker": readable | writable}.get(access or "", set())
+
+
+@pytest.mark.parametrize("access", [None, "none", "reader", "worker"])
+def test_each_access_allows_its_internal_functions_and_no_others(
+    postgresql: psycopg.Connection, access: str | None
+) -> None:
+    postgresql.execute("CREATE ROLE harel_contract_role")
+    if access:
+        postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
+    executable = functions(postgresql, "has_function_privilege('harel_contract_role', p.oid, 'EXECUTE')")
+    volatile = functions(postgresql, "p.provolatile = 'v'")
+    internal = {name for name in executable if name.startswith("harel__")}
+    expected = {"worker": internal, "reader": {name for name in internal if not volatile[name]}}.get(
+        access or "", set()
+    )
+    assert {name for name in internal if executable[name]} == expected
 
 
 @pytest.mark.parametrize("access", ["reader", "worker"])

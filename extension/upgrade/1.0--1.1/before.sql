@@ -3,6 +3,8 @@
 -- From 1.0 to 1.1. Each function is replaced by that of 1.1, which keeps its grants; nothing here rewrites a table.
 -- Every statement can be run again.
 
+SET LOCAL search_path = pg_catalog, pg_temp;
+
 -- On a large store these two take a while, in which nobody commits: made by hand before, with CREATE INDEX CONCURRENTLY
 -- and under these names, they are taken as they are.
 CREATE INDEX IF NOT EXISTS executions_by_finish ON @extschema@.executions

@@ -10,7 +10,7 @@ from ._base import (
     StoreVersionMismatch,
     TimerOp,
 )
-from ._install import install_script
+from ._install import install_script, upgrade_script
 from ._methods import ExecutionStore
 from .postgres import PostgresStore
 
@@ -26,4 +26,5 @@ __all__ = [
     "StoreVersionMismatch",
     "TimerOp",
     "install_script",
+    "upgrade_script",
 ]

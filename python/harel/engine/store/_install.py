@@ -10,6 +10,7 @@ from ._calls import Call, Row, function_prefix, scalar
 
 # The store that this client brings, and the one that it can talk to: any of the same major version.
 VERSION = "1.1"
+PREVIOUS = "1.0"
 
 # The schema of the store: the one asked for, or the first in the search path, or that of the extension.
 _FIND = """
@@ -62,14 +63,30 @@ def install_script(schema: str | None = None) -> str:
     exists it does nothing. `schema` is created if need be; None is the first schema of the search path.
     Raises ValueError for a schema name with a quote, backslash or dollar sign, which no extension can be created in.
     """
+    return _statement("install.sql", schema, f"harel--{VERSION}.sql")
+
+
+def upgrade_script(schema: str | None = None) -> str:
+    """One SQL statement that brings the store in a schema to the version of this client, for its owner to run.
+
+    It updates the extension, or replaces the objects of a store that was created directly. Where the store is of that
+    version it does nothing. `schema` None is the first store in the search path. Raises as install_script() does.
+    """
+    return _statement("upgrade.sql", schema, f"harel--{PREVIOUS}--{VERSION}.sql")
+
+
+def _statement(template: str, schema: str | None, script: str) -> str:
     if schema is not None and any(c in schema for c in "\"'$\\\0"):
         raise ValueError(f"the schema name {schema!r} has a quote, a backslash, a dollar sign or a NUL")
-    script = "".join(line for line in _extension_sql().splitlines(keepends=True) if not line.startswith("\\"))
-    template = files(__package__).joinpath("install.sql").read_text()
+    lines = extension_folder().joinpath(script).read_text().splitlines(keepends=True)
     return (
-        template.replace("{schema}", _dollar_quoted(schema or ""))
+        files(__package__)
+        .joinpath(template)
+        .read_text()
+        .replace("{schema}", _dollar_quoted(schema or ""))
         .replace("{version}", _dollar_quoted(VERSION))
-        .replace("{script}", _dollar_quoted(script))
+        .replace("{previous}", _dollar_quoted(PREVIOUS))
+        .replace("{script}", _dollar_quoted("".join(line for line in lines if not line.startswith("\\"))))
     )
 
 
@@ -80,10 +97,6 @@ def extension_folder() -> Traversable:
         return packaged
     # In a checkout the package stands beside it.
     return Path(__file__).resolve().parents[4] / "extension"
-
-
-def _extension_sql() -> str:
-    return extension_folder().joinpath(f"harel--{VERSION}.sql").read_text()
 
 
 def _dollar_quoted(text: str) -> str:

@@ -1,6 +1,7 @@
 DO $install$
 DECLARE
     v_schema text := coalesce(nullif({schema}, ''), current_schema());
+    v_search_path text := pg_catalog.current_setting('search_path');
 BEGIN
     -- Only one at a time, until the end of this transaction: whoever comes second finds the store.
     PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('harel.install', 0));
@@ -31,5 +32,7 @@ BEGIN
         END;
     END IF;
     EXECUTE pg_catalog.replace({script}, '@extschema@', pg_catalog.quote_ident(v_schema));
+    -- The script has pinned it for the rest of the transaction, which may be that of somebody else.
+    PERFORM pg_catalog.set_config('search_path', v_search_path, true);
 END
 $install$;
