@@ -53,7 +53,7 @@ def _bring(version: int, tree: Path) -> None:
             (name,) = (name for name in archive.namelist() if name.endswith(".tar.gz"))
             unpacked = Path(folder) / "tree"
             unpacked.mkdir()
-            unpack = ["tar", "--extract", "--gzip", "--strip-components=1", "--no-same-owner", f"--directory={unpacked}"]
+            unpack = ["tar", "-xz", "--strip-components=1", "--no-same-owner", f"--directory={unpacked}"]
             subprocess.run(unpack, input=archive.read(name), check=True)
         # The tree is there as a whole or not at all.
         unpacked.rename(tree)

@@ -106,6 +106,9 @@ def worker(
     on_error: Annotated[OnError, typer.Option(help="Whether a step that raises fails its execution.")] = OnError.FAIL,
     max_attempts: Annotated[int, typer.Option(min=1, help="Deliveries before a message is a dead letter.")] = 20,
     listen: Annotated[bool, typer.Option("--listen/--no-listen", help="Wake up by LISTEN, or only by polling.")] = True,
+    pooler: Annotated[
+        bool, typer.Option("--pooler", help="The DSN leads to a pooler, such as pgbouncer in transaction mode.")
+    ] = False,
 ) -> None:
     """Runs machines over the queue until SIGTERM or Ctrl-C, which lets it finish what it has begun.
 
@@ -126,6 +129,7 @@ def worker(
             on_error=on_error.value,
             max_attempts=max_attempts,
             listen=listen,
+            pooler=pooler,
         )
     except ValueError as error:
         _end(BAD_USE, str(error))

@@ -133,7 +133,7 @@ class EmbeddedServer:
 
     def _as_user(self) -> dict[str, Any]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        # What a server loads from an unpacked tree, such as the receiver of a standby, looks for its libraries elsewhere.
+        # What a server loads, such as the receiver of a standby, looks elsewhere where the tree was only unpacked.
         libraries = [str(self.bin.parent / "lib"), environment.get("LD_LIBRARY_PATH", "")]
         environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, libraries))
         options: dict[str, Any] = {

@@ -64,7 +64,9 @@ class Worker:
         `retry` tries again with growing delays, until the message, delivered `max_attempts` times, is a dead letter.
     poll: seconds between looks at the queue, and at timers and outbox, while there is nothing to do. A message wakes
         the worker before that, where the server can be listened to.
-    listen: whether to listen; False behind a pooler that gives each transaction another connection.
+    listen: whether to listen; without, sessions keep their settings too.
+    pooler: whether the DSN leads to a pooler, such as pgbouncer in transaction mode: the worker then neither listens
+        nor prepares statements nor changes settings.
 
     `tally` counts what it has done: `finished`, `repeated` (events handled before), `conflicts`, `expired` (leases
     lost), `failed` and `retried` (steps that raised).
@@ -86,6 +88,7 @@ class Worker:
         trace_max: int = 200,
         poll: float = 1.0,
         listen: bool = True,
+        pooler: bool = False,
         execution_type: type[Execution] = Execution,
         event_type: type[Event] = Event,
     ) -> None:
@@ -107,7 +110,8 @@ class Worker:
         self._on_error = on_error
         self._max_attempts = max_attempts
         self._poll = poll
-        self._listen = listen
+        self._listen = listen and not pooler
+        self._pooler = pooler
         self._held: dict[str, tuple[Lease, float]] = {}
         self._stopping = asyncio.Event()
         self._awake = asyncio.Event()
@@ -140,7 +144,7 @@ class Worker:
             self.stop()
 
         async with AsyncExitStack() as closing:
-            options = {**self._options, "max_attempts": self._max_attempts}
+            options = {**self._options, "max_attempts": self._max_attempts, "pooler": self._pooler}
             self._transport = await AsyncPostgresTransport.from_dsn(self._dsn, pool_size=2, **options)
             closing.push_async_callback(self._transport.close)
             self._claims = await AsyncPostgresTransport.from_dsn(self._without_flush(), pool_size=4, **options)
@@ -193,7 +197,7 @@ class Worker:
         """The DSN for calls whose commits need not reach the disk at once: claims, ticks and what is given back.
 
         A crash of the server that undoes one leaves the queue as it was before it. What a step commits is flushed, and
-        everything before it. A pooler might not take the setting.
+        everything before it. A pooler would not take the setting.
         """
         if not self._listen:
             return self._dsn
@@ -433,7 +437,7 @@ class Worker:
             try:
                 if old:
                     transport = transport or PostgresTransport.from_dsn(
-                        self._dsn, 0, create_schema=False, **self._options
+                        self._dsn, 0, create_schema=False, pooler=self._pooler, **self._options
                     )
                     transport.extend(old, self._visibility)
             except Exception as error:

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from ...spec.states import Event
 from ..execution import Execution
-from ..store._connect import OPTIONS, connect, dropped
+from ..store._connect import OPTIONS, POOLER_OPTIONS, connect, dropped
 from ._session import AsyncSession, Calls
 
 
@@ -41,19 +41,22 @@ class AsyncPostgresClient(AsyncSession[Calls]):
         *,
         connect_retries: int = 15,
         retry_delay: float = 1.0,
+        pooler: bool = False,
         **options: Any,
     ) -> Self:
         """A client with a pool of its own, of at most `pool_size` connections; `options` are those of the class.
 
         A server that is still starting is tried again `connect_retries` times, `retry_delay` seconds apart. The pool
-        replaces connections that the server has dropped.
+        replaces connections that the server has dropped. `pooler`: nothing is expected of the server to outlast a
+        transaction, for a DSN that leads to a pooler such as pgbouncer in transaction mode.
         """
         import psycopg
         import psycopg_pool
 
         # The pool does not tell a server that refuses from one that is not there yet.
         (await asyncio.to_thread(connect, dsn, connect_retries, retry_delay)).close()
-        pool = psycopg_pool.AsyncConnectionPool(dsn, min_size=1, max_size=pool_size, kwargs=OPTIONS, open=False)
+        kwargs = POOLER_OPTIONS if pooler else OPTIONS
+        pool = psycopg_pool.AsyncConnectionPool(dsn, min_size=1, max_size=pool_size, kwargs=kwargs, open=False)
         client = cls(pool, **options)
         client._owned = True
         try:

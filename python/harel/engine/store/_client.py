@@ -31,21 +31,30 @@ class PostgresClient(Session[Calls]):
         event_type: type[Event] = Event,
     ) -> None:
         self._connection = connection
-        self._reconnect: tuple[str, int, float] | None = None
+        self._reconnect: tuple[str, int, float, bool] | None = None
         self._lock = RLock()
         self._calls = self._set_up(schema, create_schema, execution_type, event_type)
 
     @classmethod
-    def from_dsn(cls, dsn: str, connect_retries: int = 15, retry_delay: float = 1.0, **options: Any) -> Self:
+    def from_dsn(
+        cls,
+        dsn: str,
+        connect_retries: int = 15,
+        retry_delay: float = 1.0,
+        *,
+        pooler: bool = False,
+        **options: Any,
+    ) -> Self:
         """A client with a connection of its own; `options` are those of the class.
 
         A server that is still starting is tried again `connect_retries` times, `retry_delay` seconds apart. So is one
-        that has dropped the connection, at the next call.
+        that has dropped the connection, at the next call. `pooler`: nothing is expected of the server to outlast a
+        transaction, for a DSN that leads to a pooler such as pgbouncer in transaction mode.
         """
         import psycopg
 
         for retries in range(max(connect_retries, 0), -1, -1):
-            connection = connect(dsn, retries, retry_delay)
+            connection = connect(dsn, retries, retry_delay, pooler)
             try:
                 client = cls(connection, **options)
                 break
@@ -55,7 +64,7 @@ class PostgresClient(Session[Calls]):
                 connection.close()
                 if not gone or retries == 0:
                     raise
-        client._reconnect = (dsn, connect_retries, retry_delay)
+        client._reconnect = (dsn, connect_retries, retry_delay, pooler)
         return client
 
     def close(self) -> None:

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 # In autocommit a call is one statement and nothing else.
 OPTIONS: dict[str, Any] = {"autocommit": True, "fallback_application_name": "harel"}
 
+# A pooler may send each transaction to another server process, which knows nothing of what the last one prepared.
+POOLER_OPTIONS: dict[str, Any] = {**OPTIONS, "prepare_threshold": None}
 
-def connect(dsn: str, retries: int, delay: float) -> "psycopg.Connection[Any]":
+
+def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psycopg.Connection[Any]":
     """A connection; while the server is starting or not there, tried again `retries` times, `delay` seconds apart.
 
     Raises psycopg.OperationalError: at once where a server answers and refuses, such as for a wrong password.
@@ -23,7 +26,7 @@ def connect(dsn: str, retries: int, delay: float) -> "psycopg.Connection[Any]":
     refusals = 0
     while True:
         try:
-            return psycopg.connect(dsn, **OPTIONS)
+            return psycopg.connect(dsn, **(POOLER_OPTIONS if pooler else OPTIONS))
         except psycopg.OperationalError as error:
             # A ping stops all threads while it waits: not for a server that has just been mute, and not for long.
             mute = isinstance(error, psycopg.errors.ConnectionTimeout)
