@@ -3,6 +3,9 @@
 -- the least live value. It stays half a second behind the clock, because a message becomes visible only when its
 -- transaction commits. One that took longer lands below the floor, as does what another clock or a restore put there:
 -- those groups are looked for once a second, or less often where that takes long, and lifted above it.
+--
+-- The registers are ahead of a clock that was set back, or of another host's since a standby was promoted there. Nobody
+-- would find anything until it has caught up, so they begin anew.
 CREATE FUNCTION @extschema@.harel__tend(p_now double precision, p_floor double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -16,6 +19,12 @@ DECLARE
     v_late tid[];
     v_floor double precision;
 BEGIN
+    IF p_floor > p_now OR v_now_us < (SELECT r.last_value FROM @extschema@.transport_tend_at r) - 5000000 THEN
+        PERFORM setval('@extschema@.transport_floor', -9223372036854775807),
+            setval('@extschema@.transport_lift_at', 0),
+            setval('@extschema@.transport_tend_at', 0);
+        p_floor := '-Infinity';
+    END IF;
     -- An older snapshot does not show what has come since.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RETURN p_floor;
@@ -54,7 +63,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__tend(double precision, double precision)
-IS 'Internal. Advances the floor below which claims do not look, and lifts above it what came late; returns the floor.';
+IS
+'Internal. Advances the floor below which claims do not look, and lifts above it what came late; returns the floor. '
+'Where the clock was set back the floor begins anew.';
 REVOKE ALL ON FUNCTION @extschema@.harel__tend(double precision, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__lock_available(
@@ -102,7 +113,7 @@ BEGIN
             )
         INTO v_floor, v_tend_at, v_urgent
         FROM @extschema@.transport_floor f, @extschema@.transport_tend_at t;
-        IF now * 1000000 >= v_tend_at THEN
+        IF now * 1000000 >= v_tend_at OR now * 1000000 < v_tend_at - 5000000 THEN
             v_floor := @extschema@.harel__tend(now, v_floor);
         END IF;
     ELSIF p_urgent > 0 THEN

@@ -11,7 +11,7 @@ $$;
 
 SELECT is((SELECT event FROM harel_claim('w', 1e12)), 'a', 'the claim that moves it');
 SELECT is((SELECT last_value FROM transport_floor), 2000250000::bigint, 'leaves it at the first group');
-DO $$ BEGIN PERFORM setval('transport_tend_at', 9000000000000000); END $$;
+DO $$ BEGIN PERFORM setval('transport_tend_at', (extract(epoch FROM clock_timestamp() + '4 s') * 1000000)::bigint); END $$;
 SELECT is((SELECT event FROM harel_claim('w', 1e12)), 'c', 'before it is to be moved');
 SELECT is((SELECT last_value FROM transport_floor), 2000250000::bigint, 'it stays');
 DO $$ BEGIN PERFORM setval('transport_tend_at', 0); END $$;

@@ -4,7 +4,7 @@ SELECT plan(5);
 DO $$
 BEGIN
     PERFORM setval('transport_floor', 5000000000);
-    PERFORM setval('transport_tend_at', 9000000000000000), setval('transport_lift_at', 9000000000000000);
+    PERFORM setval('transport_tend_at', (extract(epoch FROM clock_timestamp() + '4 s') * 1000000)::bigint), setval('transport_lift_at', 9000000000000000);
     PERFORM harel_publish('below', 'a', 3, 4999.999), harel_publish('on', 'b', 3, 5000);
     PERFORM harel_publish('above', 'c', 3, 5001);
 END
