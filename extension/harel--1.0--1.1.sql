@@ -152,6 +152,204 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__clock(double precision)
 IS 'Internal. The time of a call in seconds since the epoch: the one given, or that of the database. Raises ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel__clock(double precision) FROM PUBLIC;
+-- Another program may have kept the six tables of the contract before this store came.
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_adoption(p_schema name) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_missing text;
+    v_full text;
+BEGIN
+    SELECT string_agg(format('%s.%s %s', w.tab, w.col, w.typ), ', ' ORDER BY w.tab, w.col)
+    INTO v_missing
+    FROM (VALUES
+        ('executions', 'id', 'text'), ('executions', 'definition_id', 'text'), ('executions', 'data', 'text'),
+        ('executions', 'version', 'integer'),
+        ('outbox', 'seq', 'bigint'), ('outbox', 'target_id', 'text'), ('outbox', 'event', 'text'),
+        ('processed_events', 'execution_id', 'text'), ('processed_events', 'event_id', 'text'),
+        ('timers', 'execution_id', 'text'), ('timers', 'path', 'text'), ('timers', 'fire_at', 'double precision'),
+        ('spawns', 'seq', 'bigint'), ('spawns', 'parent_id', 'text'), ('spawns', 'child_id', 'text'),
+        ('spawns', 'root_path', 'text'), ('spawns', 'context', 'text'),
+        ('trace', 'execution_id', 'text'), ('trace', 'idx', 'integer'), ('trace', 'entry', 'text')
+    ) AS w (tab, col, typ)
+    WHERE NOT EXISTS (
+        SELECT FROM pg_class c
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+        JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE n.nspname = p_schema AND c.relname = w.tab AND c.relkind IN ('r', 'p')
+            AND a.attname = w.col AND a.atttypid = w.typ::regtype
+    );
+    IF p_schema IS NULL OR p_schema = '@extschema@'::regnamespace::name OR v_missing IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST013',
+            MESSAGE = 'the schema does not hold the six tables of another program',
+            DETAIL = CASE
+                WHEN p_schema IS NULL THEN 'The schema is NULL.'
+                WHEN p_schema = '@extschema@'::regnamespace::name THEN format('%I is the schema of this store.', p_schema)
+                ELSE format('Schema %I lacks %s.', p_schema, v_missing)
+            END,
+            HINT = 'Pass the schema of executions, outbox, processed_events, timers, spawns and trace, with those columns.';
+    END IF;
+    SELECT string_agg(f.tab, ', ' ORDER BY f.tab)
+    INTO v_full
+    FROM (
+        SELECT 'executions' FROM @extschema@.executions
+        UNION SELECT 'outbox' FROM @extschema@.outbox
+        UNION SELECT 'processed_events' FROM @extschema@.processed_events
+        UNION SELECT 'timers' FROM @extschema@.timers
+        UNION SELECT 'spawns' FROM @extschema@.spawns
+        UNION SELECT 'trace' FROM @extschema@.trace
+    ) AS f (tab);
+    IF v_full IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST013',
+            MESSAGE = 'the store is not empty',
+            DETAIL = format('There are rows in %s.', v_full),
+            HINT = 'Adopt the tables of another program into a store that was just created.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_adoption(name)
+IS 'Internal. Raises ST013 unless a schema holds the six tables and this store is empty.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- As a commit would refuse them.
+    PERFORM @extschema@.harel__refuse_commit(p_id, p_definition_id, p_data, p_version - 1, NULL);
+    RETURN p_data::jsonb;
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+    RETURN @extschema@.harel__fields(p_id, p_data);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__adopted(text, text, text, bigint)
+IS 'Internal. The fields kept beside the data of an execution of another program. Raises ST001, ST002 or ST003.';
+REVOKE ALL ON FUNCTION @extschema@.harel__adopted(text, text, text, bigint) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_key(p_id text, p_what text, p_key text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (octet_length(p_key) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, p_what, p_key);
+    END IF;
+    RETURN p_key;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_key(text, text, text)
+IS 'Internal. A key as it is; raises ST001 for one that is missing, empty or longer than 1000 bytes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_key(text, text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_adopt(p_schema name) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_copy text;
+    v_table text;
+    v_sequence regclass;
+    v_count bigint;
+    v_rows bigint := 0;
+BEGIN
+    PERFORM @extschema@.harel__check_adoption(p_schema);
+    -- Nobody writes here or there until the end of the transaction.
+    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
+        EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', p_schema, v_table);
+        EXECUTE format('LOCK TABLE %s IN EXCLUSIVE MODE', ('@extschema@.' || v_table)::regclass);
+    END LOOP;
+    PERFORM @extschema@.harel__check_adoption(p_schema);
+
+    FOREACH v_copy IN ARRAY ARRAY[
+        $copy$
+            INSERT INTO @extschema@.executions (
+                id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
+            )
+            SELECT
+                o.id, o.definition_id, o.data, o.version, coalesce(left(f.fields ->> 'status', 100), ''),
+                f.fields ->> 'outcome', f.fields ->> 'active_path', f.fields ->> 'parent_id',
+                CASE WHEN f.fields ->> 'priority' IN ('1', '2', '3', '4') THEN f.fields ->> 'priority' ELSE '0' END::smallint,
+                CASE
+                    WHEN f.fields ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED')
+                        THEN coalesce(@extschema@.harel__finished_at(f.fields), now())
+                END
+            FROM %I.executions o
+            CROSS JOIN LATERAL (
+                SELECT @extschema@.harel__adopted(o.id, o.definition_id, o.data, o.version) OFFSET 0
+            ) AS f (fields)
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.outbox (seq, target_id, event)
+            SELECT
+                o.seq,
+                CASE WHEN o.target_id IS NOT NULL THEN @extschema@.harel__check_key(NULL, 'target id', o.target_id) END,
+                o.event
+            FROM %I.outbox o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.processed_events (execution_id, event_id)
+            SELECT
+                @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
+                @extschema@.harel__check_key(o.execution_id, 'event id', o.event_id)
+            FROM %I.processed_events o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.timers (execution_id, path, fire_at)
+            SELECT
+                @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
+                CASE WHEN o.path = '' THEN '' ELSE @extschema@.harel__check_key(o.execution_id, 'timer path', o.path) END,
+                @extschema@.harel__clock(coalesce(o.fire_at, 'NaN'))
+            FROM %I.timers o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.spawns (seq, parent_id, child_id, root_path, context)
+            SELECT
+                o.seq,
+                @extschema@.harel__check_key(NULL, 'parent id', o.parent_id),
+                @extschema@.harel__check_key(o.parent_id, 'child id', o.child_id),
+                o.root_path, o.context
+            FROM %I.spawns o
+        $copy$,
+        $copy$
+            INSERT INTO @extschema@.trace (execution_id, idx, entry)
+            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
+            FROM %I.trace o
+        $copy$
+    ] LOOP
+        EXECUTE format(v_copy, p_schema);
+        GET DIAGNOSTICS v_count = ROW_COUNT;
+        v_rows := v_rows + v_count;
+    END LOOP;
+
+    -- A seq that was given once is not given again, though its row be gone.
+    FOREACH v_table IN ARRAY ARRAY['outbox', 'spawns'] LOOP
+        v_sequence := pg_get_serial_sequence(format('%I.%I', p_schema, v_table), 'seq');
+        EXECUTE format(
+            'SELECT setval(%L, greatest(max(seq), %s)) FROM %I.%I HAVING greatest(max(seq), %2$s) IS NOT NULL',
+            '@extschema@.' || v_table || '_seq_seq',
+            coalesce(pg_sequence_last_value(v_sequence)::text, 'NULL::bigint'),
+            p_schema, v_table
+        );
+    END LOOP;
+
+    -- What still looks for them fails, rather than go on beside the store.
+    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
+        EXECUTE format('ALTER TABLE %I.%I RENAME TO %I', p_schema, v_table, v_table || '_adopted');
+    END LOOP;
+    RETURN v_rows;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_adopt(name)
+IS
+'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the '
+'fields kept beside data, and the sequences, into this store, which must be empty. The tables stay there as '
+'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, '
+'and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
+REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;
 -- Functions that look for rows by a key forbid what reads a whole table. A plan made while a table was empty, and
 -- vacuumed so, would be kept by a session until the table is analyzed next, which may be a million rows later.
 
@@ -1892,6 +2090,9 @@ REVOKE ALL ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[],
 -- the least live value. It stays half a second behind the clock, because a message becomes visible only when its
 -- transaction commits. One that took longer lands below the floor, as does what another clock or a restore put there:
 -- those groups are looked for once a second, or less often where that takes long, and lifted above it.
+--
+-- The registers are ahead of a clock that was set back, or of another host's since a standby was promoted there. Nobody
+-- would find anything until it has caught up, so they begin anew.
 CREATE OR REPLACE FUNCTION @extschema@.harel__tend(p_now double precision, p_floor double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -1905,6 +2106,12 @@ DECLARE
     v_late tid[];
     v_floor double precision;
 BEGIN
+    IF p_floor > p_now OR v_now_us < (SELECT r.last_value FROM @extschema@.transport_tend_at r) - 5000000 THEN
+        PERFORM setval('@extschema@.transport_floor', -9223372036854775807),
+            setval('@extschema@.transport_lift_at', 0),
+            setval('@extschema@.transport_tend_at', 0);
+        p_floor := '-Infinity';
+    END IF;
     -- An older snapshot does not show what has come since.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RETURN p_floor;
@@ -1943,7 +2150,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__tend(double precision, double precision)
-IS 'Internal. Advances the floor below which claims do not look, and lifts above it what came late; returns the floor.';
+IS
+'Internal. Advances the floor below which claims do not look, and lifts above it what came late; returns the floor. '
+'Where the clock was set back the floor begins anew.';
 REVOKE ALL ON FUNCTION @extschema@.harel__tend(double precision, double precision) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__lock_available(
@@ -1991,7 +2200,7 @@ BEGIN
             )
         INTO v_floor, v_tend_at, v_urgent
         FROM @extschema@.transport_floor f, @extschema@.transport_tend_at t;
-        IF now * 1000000 >= v_tend_at THEN
+        IF now * 1000000 >= v_tend_at OR now * 1000000 < v_tend_at - 5000000 THEN
             v_floor := @extschema@.harel__tend(now, v_floor);
         END IF;
     ELSIF p_urgent > 0 THEN
@@ -3751,204 +3960,74 @@ IS
 'The ids of the executions that begin with these very characters, in the order of their bytes, at most p_limit (NULL: '
 'all). Raises ST001 for NULL, and ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_ids_with_prefix(text, integer) FROM PUBLIC;
--- Another program may have kept the six tables of the contract before this store came.
-CREATE OR REPLACE FUNCTION @extschema@.harel__check_adoption(p_schema name) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    v_missing text;
-    v_full text;
-BEGIN
-    SELECT string_agg(format('%s.%s %s', w.tab, w.col, w.typ), ', ' ORDER BY w.tab, w.col)
-    INTO v_missing
-    FROM (VALUES
-        ('executions', 'id', 'text'), ('executions', 'definition_id', 'text'), ('executions', 'data', 'text'),
-        ('executions', 'version', 'integer'),
-        ('outbox', 'seq', 'bigint'), ('outbox', 'target_id', 'text'), ('outbox', 'event', 'text'),
-        ('processed_events', 'execution_id', 'text'), ('processed_events', 'event_id', 'text'),
-        ('timers', 'execution_id', 'text'), ('timers', 'path', 'text'), ('timers', 'fire_at', 'double precision'),
-        ('spawns', 'seq', 'bigint'), ('spawns', 'parent_id', 'text'), ('spawns', 'child_id', 'text'),
-        ('spawns', 'root_path', 'text'), ('spawns', 'context', 'text'),
-        ('trace', 'execution_id', 'text'), ('trace', 'idx', 'integer'), ('trace', 'entry', 'text')
-    ) AS w (tab, col, typ)
-    WHERE NOT EXISTS (
-        SELECT FROM pg_class c
-        JOIN pg_namespace n ON n.oid = c.relnamespace
-        JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE n.nspname = p_schema AND c.relname = w.tab AND c.relkind IN ('r', 'p')
-            AND a.attname = w.col AND a.atttypid = w.typ::regtype
-    );
-    IF p_schema IS NULL OR p_schema = '@extschema@'::regnamespace::name OR v_missing IS NOT NULL THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST013',
-            MESSAGE = 'the schema does not hold the six tables of another program',
-            DETAIL = CASE
-                WHEN p_schema IS NULL THEN 'The schema is NULL.'
-                WHEN p_schema = '@extschema@'::regnamespace::name THEN format('%I is the schema of this store.', p_schema)
-                ELSE format('Schema %I lacks %s.', p_schema, v_missing)
-            END,
-            HINT = 'Pass the schema of executions, outbox, processed_events, timers, spawns and trace, with those columns.';
-    END IF;
-    SELECT string_agg(f.tab, ', ' ORDER BY f.tab)
-    INTO v_full
-    FROM (
-        SELECT 'executions' FROM @extschema@.executions
-        UNION SELECT 'outbox' FROM @extschema@.outbox
-        UNION SELECT 'processed_events' FROM @extschema@.processed_events
-        UNION SELECT 'timers' FROM @extschema@.timers
-        UNION SELECT 'spawns' FROM @extschema@.spawns
-        UNION SELECT 'trace' FROM @extschema@.trace
-    ) AS f (tab);
-    IF v_full IS NOT NULL THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST013',
-            MESSAGE = 'the store is not empty',
-            DETAIL = format('There are rows in %s.', v_full),
-            HINT = 'Adopt the tables of another program into a store that was just created.';
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION @extschema@.harel__check_adoption(name)
-IS 'Internal. Raises ST013 unless a schema holds the six tables and this store is empty.';
-REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name) FROM PUBLIC;
-
-CREATE OR REPLACE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    -- As a commit would refuse them.
-    PERFORM @extschema@.harel__refuse_commit(p_id, p_definition_id, p_data, p_version - 1, NULL);
-    RETURN p_data::jsonb;
-EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
-    RETURN @extschema@.harel__fields(p_id, p_data);
-END
-$$;
-COMMENT ON FUNCTION @extschema@.harel__adopted(text, text, text, bigint)
-IS 'Internal. The fields kept beside the data of an execution of another program. Raises ST001, ST002 or ST003.';
-REVOKE ALL ON FUNCTION @extschema@.harel__adopted(text, text, text, bigint) FROM PUBLIC;
-
-CREATE OR REPLACE FUNCTION @extschema@.harel__check_key(p_id text, p_what text, p_key text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    IF (octet_length(p_key) BETWEEN 1 AND 1000) IS NOT TRUE THEN
-        PERFORM @extschema@.harel__refuse_key(p_id, p_what, p_key);
-    END IF;
-    RETURN p_key;
-END
-$$;
-COMMENT ON FUNCTION @extschema@.harel__check_key(text, text, text)
-IS 'Internal. A key as it is; raises ST001 for one that is missing, empty or longer than 1000 bytes.';
-REVOKE ALL ON FUNCTION @extschema@.harel__check_key(text, text, text) FROM PUBLIC;
-
-CREATE OR REPLACE FUNCTION @extschema@.harel_adopt(p_schema name) RETURNS bigint
+-- Logical replication brings the rows, but before PostgreSQL 19 no sequence: a subscriber that takes over would give
+-- numbers again that its rows already have.
+CREATE OR REPLACE FUNCTION @extschema@.harel_reset_sequences() RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_copy text;
-    v_table text;
-    v_sequence regclass;
-    v_count bigint;
-    v_rows bigint := 0;
+    v_moved integer := 0;
 BEGIN
-    PERFORM @extschema@.harel__check_adoption(p_schema);
-    -- Nobody writes here or there until the end of the transaction.
-    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
-        EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', p_schema, v_table);
-        EXECUTE format('LOCK TABLE %s IN EXCLUSIVE MODE', ('@extschema@.' || v_table)::regclass);
-    END LOOP;
-    PERFORM @extschema@.harel__check_adoption(p_schema);
-
-    FOREACH v_copy IN ARRAY ARRAY[
-        $copy$
-            INSERT INTO @extschema@.executions (
-                id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
-            )
-            SELECT
-                o.id, o.definition_id, o.data, o.version, coalesce(left(f.fields ->> 'status', 100), ''),
-                f.fields ->> 'outcome', f.fields ->> 'active_path', f.fields ->> 'parent_id',
-                CASE WHEN f.fields ->> 'priority' IN ('1', '2', '3', '4') THEN f.fields ->> 'priority' ELSE '0' END::smallint,
-                CASE
-                    WHEN f.fields ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED')
-                        THEN coalesce(@extschema@.harel__finished_at(f.fields), now())
-                END
-            FROM %I.executions o
-            CROSS JOIN LATERAL (
-                SELECT @extschema@.harel__adopted(o.id, o.definition_id, o.data, o.version) OFFSET 0
-            ) AS f (fields)
-        $copy$,
-        $copy$
-            INSERT INTO @extschema@.outbox (seq, target_id, event)
-            SELECT
-                o.seq,
-                CASE WHEN o.target_id IS NOT NULL THEN @extschema@.harel__check_key(NULL, 'target id', o.target_id) END,
-                o.event
-            FROM %I.outbox o
-        $copy$,
-        $copy$
-            INSERT INTO @extschema@.processed_events (execution_id, event_id)
-            SELECT
-                @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
-                @extschema@.harel__check_key(o.execution_id, 'event id', o.event_id)
-            FROM %I.processed_events o
-        $copy$,
-        $copy$
-            INSERT INTO @extschema@.timers (execution_id, path, fire_at)
-            SELECT
-                @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
-                CASE WHEN o.path = '' THEN '' ELSE @extschema@.harel__check_key(o.execution_id, 'timer path', o.path) END,
-                @extschema@.harel__clock(coalesce(o.fire_at, 'NaN'))
-            FROM %I.timers o
-        $copy$,
-        $copy$
-            INSERT INTO @extschema@.spawns (seq, parent_id, child_id, root_path, context)
-            SELECT
-                o.seq,
-                @extschema@.harel__check_key(NULL, 'parent id', o.parent_id),
-                @extschema@.harel__check_key(o.parent_id, 'child id', o.child_id),
-                o.root_path, o.context
-            FROM %I.spawns o
-        $copy$,
-        $copy$
-            INSERT INTO @extschema@.trace (execution_id, idx, entry)
-            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
-            FROM %I.trace o
-        $copy$
-    ] LOOP
-        EXECUTE format(v_copy, p_schema);
-        GET DIAGNOSTICS v_count = ROW_COUNT;
-        v_rows := v_rows + v_count;
-    END LOOP;
-
-    -- A seq that was given once is not given again, though its row be gone.
-    FOREACH v_table IN ARRAY ARRAY['outbox', 'spawns'] LOOP
-        v_sequence := pg_get_serial_sequence(format('%I.%I', p_schema, v_table), 'seq');
-        EXECUTE format(
-            'SELECT setval(%L, greatest(max(seq), %s)) FROM %I.%I HAVING greatest(max(seq), %2$s) IS NOT NULL',
-            '@extschema@.' || v_table || '_seq_seq',
-            coalesce(pg_sequence_last_value(v_sequence)::text, 'NULL::bigint'),
-            p_schema, v_table
-        );
-    END LOOP;
-
-    -- What still looks for them fails, rather than go on beside the store.
-    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
-        EXECUTE format('ALTER TABLE %I.%I RENAME TO %I', p_schema, v_table, v_table || '_adopted');
-    END LOOP;
-    RETURN v_rows;
+    -- With the tables locked, nobody takes a number between the look at a sequence and its move.
+    LOCK TABLE @extschema@.outbox IN SHARE ROW EXCLUSIVE MODE;
+    PERFORM setval('@extschema@.outbox_seq_seq', o.seq)
+    FROM (SELECT max(seq) AS seq FROM @extschema@.outbox) o, @extschema@.outbox_seq_seq s
+    WHERE o.seq > s.last_value OR o.seq = s.last_value AND NOT s.is_called;
+    v_moved := v_moved + FOUND::integer;
+    LOCK TABLE @extschema@.spawns IN SHARE ROW EXCLUSIVE MODE;
+    PERFORM setval('@extschema@.spawns_seq_seq', w.seq)
+    FROM (SELECT max(seq) AS seq FROM @extschema@.spawns) w, @extschema@.spawns_seq_seq s
+    WHERE w.seq > s.last_value OR w.seq = s.last_value AND NOT s.is_called;
+    v_moved := v_moved + FOUND::integer;
+    RETURN v_moved;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel_adopt(name)
+COMMENT ON FUNCTION @extschema@.harel_reset_sequences()
 IS
-'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the '
-'fields kept beside data, and the sequences, into this store, which must be empty. The tables stay there as '
-'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, '
-'and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
-REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;
+'Moves the sequences of outbox and spawns past what these tables hold, and never back; returns how many were moved. To '
+'be called where the rows came by logical replication, before the first commit.';
+REVOKE ALL ON FUNCTION @extschema@.harel_reset_sequences() FROM PUBLIC;
+-- DROP EXTENSION takes all rows with it and asks nobody, unless an object that is not of the extension depends on it. A
+-- view of the name below is such an object, and PostgreSQL's refusal shows the name.
+CREATE OR REPLACE FUNCTION @extschema@.harel_protect(p_on boolean DEFAULT true) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_on IS FALSE THEN
+        DROP VIEW IF EXISTS @extschema@.executions_are_kept;
+        RETURN;
+    END IF;
+    IF to_regclass('@extschema@.executions_are_kept') IS NOT NULL THEN
+        RETURN;
+    END IF;
+    CREATE VIEW @extschema@.executions_are_kept AS
+    SELECT count(*) AS executions FROM @extschema@.executions;
+    COMMENT ON VIEW @extschema@.executions_are_kept
+    IS 'Makes DROP EXTENSION harel refuse to remove the store, until harel_protect(false) has been called.';
+    -- Whoever owns the store must be able to take it away again.
+    EXECUTE format(
+        'ALTER VIEW %s OWNER TO %I',
+        '@extschema@.executions_are_kept'::regclass,
+        (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = '@extschema@.executions'::regclass)
+    );
+    -- In the script of an upgrade it has become a member, which would go with the others.
+    IF EXISTS (
+        SELECT FROM pg_depend d
+        WHERE d.classid = 'pg_class'::regclass
+            AND d.objid = '@extschema@.executions_are_kept'::regclass
+            AND d.deptype = 'e'
+    ) THEN
+        ALTER EXTENSION harel DROP VIEW @extschema@.executions_are_kept;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_protect(boolean)
+IS
+'Makes DROP EXTENSION harel refuse to remove the store, or with false lets it again, by a view that depends on the '
+'table of executions. harel_grant() calls it.';
+REVOKE ALL ON FUNCTION @extschema@.harel_protect(boolean) FROM PUBLIC;
 CREATE OR REPLACE FUNCTION @extschema@.harel_version() RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -3988,6 +4067,11 @@ BEGIN
             HINT = 'Create it first, with CREATE ROLE.';
     END IF;
 
+    -- A store that others use is not to be dropped by mistake.
+    IF p_access <> 'none' THEN
+        PERFORM @extschema@.harel_protect();
+    END IF;
+
     -- The functions run with the rights of their caller, who therefore needs the tables too.
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
@@ -4023,7 +4107,7 @@ BEGIN
         FROM pg_proc p
         WHERE p.pronamespace = '@extschema@'::regnamespace
             AND pg_catalog.starts_with(p.proname, 'harel_')
-            AND p.proname NOT IN ('harel_grant', 'harel_adopt')
+            AND p.proname NOT IN ('harel_grant', 'harel_adopt', 'harel_protect')
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
         IF p_access = 'worker' OR p_access = 'reader' AND (
@@ -4037,7 +4121,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
 IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
-'Raises ST009.';
+'A store that others use is protected from DROP EXTENSION: see harel_protect(). Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 
 -- Who was let in under 1.0 may call what has been added since.

@@ -26,6 +26,11 @@ BEGIN
             HINT = 'Create it first, with CREATE ROLE.';
     END IF;
 
+    -- A store that others use is not to be dropped by mistake.
+    IF p_access <> 'none' THEN
+        PERFORM @extschema@.harel_protect();
+    END IF;
+
     -- The functions run with the rights of their caller, who therefore needs the tables too.
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
@@ -61,7 +66,7 @@ BEGIN
         FROM pg_proc p
         WHERE p.pronamespace = '@extschema@'::regnamespace
             AND pg_catalog.starts_with(p.proname, 'harel_')
-            AND p.proname NOT IN ('harel_grant', 'harel_adopt')
+            AND p.proname NOT IN ('harel_grant', 'harel_adopt', 'harel_protect')
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
         IF p_access = 'worker' OR p_access = 'reader' AND (
@@ -75,5 +80,5 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
 IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
-'Raises ST009.';
+'A store that others use is protected from DROP EXTENSION: see harel_protect(). Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;

@@ -137,10 +137,12 @@ FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
     "harel_purge_finished": ("v", "SELECT harel_purge_finished(0)"),
     "harel_purge_processed": ("v", "SELECT harel_purge_processed(0)"),
     "harel_adopt": ("v", "SELECT harel_adopt('another_program')"),
+    "harel_reset_sequences": ("v", "SELECT harel_reset_sequences()"),
+    "harel_protect": ("v", "SELECT harel_protect()"),
     "harel_grant": ("v", "SELECT harel_grant('harel_contract_role', 'reader')"),
 }
 READERS = {name for name, (volatility, _) in FUNCTIONS.items() if volatility != "v"}
-OWNERS = {"harel_grant", "harel_adopt"}
+OWNERS = {"harel_grant", "harel_adopt", "harel_protect"}
 WORKERS = set(FUNCTIONS) - OWNERS
 
 # Only functions that pin it call these; to set it again costs as much as the rest of the call.

@@ -26,12 +26,14 @@ BEGIN
     ) THEN
         BEGIN
             EXECUTE pg_catalog.format('CREATE EXTENSION harel SCHEMA %I VERSION %L', v_schema, {version});
+            EXECUTE pg_catalog.format('SELECT %I.harel_protect()', v_schema);
             RETURN;
         EXCEPTION WHEN insufficient_privilege THEN
             NULL;
         END;
     END IF;
     EXECUTE pg_catalog.replace({script}, '@extschema@', pg_catalog.quote_ident(v_schema));
+    EXECUTE pg_catalog.format('SELECT %I.harel_protect()', v_schema);
     -- The script has pinned it for the rest of the transaction, which may be that of somebody else.
     PERFORM pg_catalog.set_config('search_path', v_search_path, true);
 END

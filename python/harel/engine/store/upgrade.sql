@@ -26,6 +26,7 @@ BEGIN
         WHERE e.extname = 'harel' AND e.extnamespace = pg_catalog.quote_ident(v_schema)::pg_catalog.regnamespace
     ) THEN
         EXECUTE pg_catalog.format('ALTER EXTENSION harel UPDATE TO %L', {version});
+        EXECUTE pg_catalog.format('SELECT %I.harel_protect()', v_schema);
         RETURN;
     END IF;
     IF v_version <> {previous} THEN
@@ -36,6 +37,7 @@ BEGIN
             HINT = 'Use the client that is made for it.';
     END IF;
     EXECUTE pg_catalog.replace({script}, '@extschema@', pg_catalog.quote_ident(v_schema));
+    EXECUTE pg_catalog.format('SELECT %I.harel_protect()', v_schema);
     PERFORM pg_catalog.set_config('search_path', v_search_path, true);
 END
 $upgrade$;
