@@ -27,13 +27,13 @@ DUMPED = """
 """
 
 
-def old_store_by_script(dsn: str, schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Creates a store of the last version without the extension, which a database holds once."""
-    query(dsn, "CREATE SCHEMA elsewhere")
-    query(dsn, "CREATE EXTENSION IF NOT EXISTS harel SCHEMA elsewhere")
-    with monkeypatch.context() as patch:
-        patch.setattr(_install, "VERSION", _install.PREVIOUS)
-        query(dsn, install_script(schema).replace("%", "%%"))
+def old_store_by_script(dsn: str, schema: str) -> None:
+    """Creates a store of the last version without the extension, as its client did."""
+    script = (EXTENSION / f"harel--{_install.PREVIOUS}.sql").read_text()
+    statements = "".join(line for line in script.splitlines(keepends=True) if not line.startswith("\\"))
+    query(dsn, f"CREATE SCHEMA {schema}")
+    with psycopg.connect(dsn) as session:
+        session.execute(statements.replace("@extschema@", schema).encode())
 
 
 def contents(dsn: str, schema: str) -> dict[str, list[tuple[Any, ...]]]:
@@ -70,10 +70,8 @@ def test_an_upgraded_extension_has_the_objects_of_a_fresh_one(dsn: str) -> None:
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
-def test_an_upgraded_script_has_the_objects_of_a_fresh_one(
-    dsn: str, monkeypatch: pytest.MonkeyPatch, again: bool
-) -> None:
-    old_store_by_script(dsn, "old_one", monkeypatch)
+def test_an_upgraded_script_has_the_objects_of_a_fresh_one(dsn: str, again: bool) -> None:
+    old_store_by_script(dsn, "old_one")
     with opened("sync", dsn, schema="old_one") as store:
         fill(store)
     before = contents(dsn, "old_one")
@@ -104,14 +102,12 @@ def test_there_is_nothing_to_upgrade_where_there_is_no_store(dsn: str) -> None:
             query(dsn, upgrade_script(schema).replace("%", "%%"))
 
 
-def test_scripts_leave_the_search_path_of_the_transaction_that_they_run_in(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scripts_leave_the_search_path_of_the_transaction_that_they_run_in(dsn: str) -> None:
     with psycopg.connect(dsn) as session:
         session.execute("SET LOCAL search_path = information_schema, public")
         session.execute(install_script("one").encode())
         assert session.execute("SHOW search_path").fetchone() == ("information_schema, public",)
-    old_store_by_script(dsn, "two", monkeypatch)
+    old_store_by_script(dsn, "two")
     with psycopg.connect(dsn) as session:
         session.execute("SET LOCAL search_path = information_schema, public")
         session.execute(upgrade_script("two").encode())
