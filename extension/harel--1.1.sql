@@ -202,6 +202,7 @@ CREATE TABLE @extschema@.executions (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
+    commit_id uuid,
     CONSTRAINT executions_version_positive CHECK (version > 0)
 )
 -- Room on each page for the next versions of its rows: a commit that keeps its status is then a HOT update.
@@ -216,6 +217,8 @@ COMMENT ON COLUMN @extschema@.executions.status
 IS 'Copied from data at commit, at most 100 characters; empty where data has none.';
 COMMENT ON COLUMN @extschema@.executions.priority
 IS 'Copied from data at commit where it is 1 to 4, and otherwise 0: the priority of its messages in the queue.';
+COMMENT ON COLUMN @extschema@.executions.commit_id
+IS 'What the last commit called itself, for harel_outcome(); NULL where it had no name.';
 COMMENT ON COLUMN @extschema@.executions.finished_at
 IS
 'When the status came to be DONE, CANCELLED or FAILED: finished_at of data (seconds since the epoch) where it has '
@@ -804,7 +807,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__refuse_commit(text, text, text, bigint
 -- The gate of every commit. It has no search path of its own: only the functions below call it, which pin theirs, and
 -- to set it again costs as much as the rest of the call.
 CREATE FUNCTION @extschema@.harel__swap(
-    p_id text, p_defn text, p_data text, p_old bigint, p_event text
+    p_id text, p_defn text, p_data text, p_old bigint, p_event text, p_commit_id uuid DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -849,10 +852,12 @@ BEGIN
             PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
         END IF;
         INSERT INTO @extschema@.executions AS e (
-            id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
+            id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at,
+            commit_id
         ) VALUES (
             p_id, p_defn, p_data, 1, v_status,
-            v_json ->> 'outcome', v_json ->> 'active_path', v_json ->> 'parent_id', v_priority, v_finished_at
+            v_json ->> 'outcome', v_json ->> 'active_path', v_json ->> 'parent_id', v_priority, v_finished_at,
+            p_commit_id
         )
         ON CONFLICT (id) DO NOTHING;
     ELSE
@@ -866,7 +871,8 @@ BEGIN
             parent_id = v_json ->> 'parent_id',
             priority = v_priority,
             updated_at = now(),
-            finished_at = v_finished_at
+            finished_at = v_finished_at,
+            commit_id = p_commit_id
         WHERE e.id = p_id AND e.version = p_old;
     END IF;
     IF NOT FOUND THEN
@@ -885,16 +891,17 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text)
+COMMENT ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text, uuid)
 IS 'Internal. harel_commit_cas() without its answer to a serialization failure.';
-REVOKE ALL ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text, uuid) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit_cas(
     p_id text,
     p_defn text,
     p_data text,
     p_old bigint,
-    p_event text DEFAULT NULL
+    p_event text DEFAULT NULL,
+    p_commit_id uuid DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -904,21 +911,22 @@ BEGIN
     -- Under READ COMMITTED a lost race matches no row. Under a stricter level PostgreSQL raises instead, and only there
     -- is a subtransaction, which spends a transaction id, worth its price.
     IF current_setting('transaction_isolation') = 'read committed' THEN
-        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id);
     END IF;
     BEGIN
-        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id);
     EXCEPTION WHEN serialization_failure THEN
         RETURN false;
     END;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text)
+COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text, uuid)
 IS
 'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks the '
 'event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing was '
-'written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
-REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;
+'written. By p_commit_id, a random one for each commit, harel_outcome() knows it again. Raises ST001, ST002 or ST003 '
+'for arguments that no execution can have.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text, uuid) FROM PUBLIC;
 -- The lists of a commit are parallel arrays, which every driver can send. NULL and an empty array are both an empty
 -- list, and array_dims() is NULL for both.
 CREATE FUNCTION @extschema@.harel__check_list(p_id text, p_list text, VARIADIC p_dimensions text[]) RETURNS void
@@ -976,7 +984,8 @@ CREATE FUNCTION @extschema@.harel__commit(
     p_timer_paths text[],
     p_timer_fire_ats double precision[],
     p_trace text,
-    p_trace_max integer
+    p_trace_max integer,
+    p_commit_id uuid DEFAULT NULL
 ) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -985,7 +994,7 @@ DECLARE
     v_seqs bigint[] := '{}';
     v_idx integer;
 BEGIN
-    IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event) THEN
+    IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
     END IF;
 
@@ -1086,13 +1095,13 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) IS
 'Internal. The outbox seqs of a commit, or NULL where it lost; harel_commit() without its answer to a serialization '
 'failure.';
 REVOKE ALL ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit(
@@ -1111,6 +1120,7 @@ CREATE FUNCTION @extschema@.harel_commit(
     p_timer_fire_ats double precision[] DEFAULT NULL,
     p_trace text DEFAULT NULL,
     p_trace_max integer DEFAULT NULL,
+    p_commit_id uuid DEFAULT NULL,
     OUT committed boolean,
     OUT stored_version integer,
     OUT outbox_seqs bigint[]
@@ -1125,14 +1135,14 @@ BEGIN
         outbox_seqs := @extschema@.harel__commit(
             p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
             p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
-            p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+            p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max, p_commit_id
         );
     ELSE
         BEGIN
             outbox_seqs := @extschema@.harel__commit(
                 p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
                 p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
-                p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+                p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max, p_commit_id
             );
         EXCEPTION WHEN serialization_failure THEN
             outbox_seqs := NULL;
@@ -1150,17 +1160,17 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) IS
 'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL '
 'target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel '
 'disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). '
 'Returns whether it committed, the version now stored (on a conflict the one found: NULL where there is no such '
 'execution, or where the snapshot of a stricter isolation level hides it) and the seqs of the outbox rows in the '
-'order given. Raises ST001 to ST006.';
+'order given. By p_commit_id, a random one for each commit, harel_outcome() knows it again. Raises ST001 to ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) FROM PUBLIC;
 -- Writers of one execution's trace take turns: whoever numbers an entry by a snapshot from before another's entries
 -- could give a number again that the ring has dropped meanwhile. They hold the lock of the execution's row, or, before
@@ -1414,6 +1424,62 @@ REVOKE ALL ON FUNCTION @extschema@.harel_commit_batch(
     text[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
     integer[], text[], text[], double precision[], text[], integer
 ) FROM PUBLIC;
+-- A client that loses its connection in a commit does not know whether it was carried out. To make the same commit
+-- again is safe, as only one of the two can win; where it loses, this function says to whom.
+CREATE FUNCTION @extschema@.harel_outcome(
+    p_id text,
+    p_old bigint,
+    p_commit_id uuid,
+    p_event text DEFAULT NULL,
+    OUT outcome text,
+    OUT stored_version integer,
+    OUT outbox_seqs bigint[]
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_commit_id uuid;
+    v_xmin xid;
+BEGIN
+    IF p_id IS NULL OR p_old IS NULL OR p_commit_id IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST001',
+            MESSAGE = 'a commit is named by its execution, the version that it was based on, and its commit id',
+            DETAIL = format('Execution %s: one of the three is NULL.', coalesce(quote_literal(left(p_id, 40)), 'NULL')),
+            HINT = 'Pass what was passed to harel_commit_cas() or harel_commit().';
+    END IF;
+    -- A backend that was ended while it waited for a standby has left a commit that can be seen and may still be lost.
+    -- The lock makes this a transaction that waits for the standby in its turn, and for what came before it.
+    SELECT e.version, e.commit_id, e.xmin
+    INTO stored_version, v_commit_id, v_xmin
+    FROM @extschema@.executions e
+    WHERE e.id = p_id
+    FOR NO KEY UPDATE;
+    outbox_seqs := '{}';
+    IF v_commit_id = p_commit_id THEN
+        outcome := 'committed';
+        -- Written by the transaction that wrote the version. It reads the whole outbox, for once.
+        outbox_seqs := ARRAY(
+            SELECT o.seq FROM @extschema@.outbox o WHERE o.source_id = p_id AND o.xmin = v_xmin ORDER BY o.seq
+        );
+    ELSIF stored_version <= p_old + 1 OR stored_version IS NOT NULL AND p_event <> '' THEN
+        outcome := 'conflict';
+    ELSE
+        outcome := 'unknown';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_outcome(text, bigint, uuid, text)
+IS
+'What became of a commit that called itself p_commit_id and whose answer was lost, once the same commit, made again, '
+'has lost: the outcome, the version now stored (NULL where there is no such execution) and, if it committed, the seqs '
+'of its outbox rows, as far as they are still there. The outcome is committed; conflict, where nothing of it was '
+'written, or where others have committed since and the ledger tells whether p_event was handled: load the execution '
+'for the event again; or unknown, where others have committed since, or have purged the execution, and nothing tells. '
+'Raises ST001 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_outcome(text, bigint, uuid, text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_pending_outbox(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE

@@ -28,6 +28,7 @@ CREATE TABLE @extschema@.executions (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     finished_at timestamptz,
+    commit_id uuid,
     CONSTRAINT executions_version_positive CHECK (version > 0)
 )
 -- Room on each page for the next versions of its rows: a commit that keeps its status is then a HOT update.
@@ -42,6 +43,8 @@ COMMENT ON COLUMN @extschema@.executions.status
 IS 'Copied from data at commit, at most 100 characters; empty where data has none.';
 COMMENT ON COLUMN @extschema@.executions.priority
 IS 'Copied from data at commit where it is 1 to 4, and otherwise 0: the priority of its messages in the queue.';
+COMMENT ON COLUMN @extschema@.executions.commit_id
+IS 'What the last commit called itself, for harel_outcome(); NULL where it had no name.';
 COMMENT ON COLUMN @extschema@.executions.finished_at
 IS
 'When the status came to be DONE, CANCELLED or FAILED: finished_at of data (seconds since the epoch) where it has '

@@ -120,7 +120,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__refuse_commit(text, text, text, bigint
 -- The gate of every commit. It has no search path of its own: only the functions below call it, which pin theirs, and
 -- to set it again costs as much as the rest of the call.
 CREATE FUNCTION @extschema@.harel__swap(
-    p_id text, p_defn text, p_data text, p_old bigint, p_event text
+    p_id text, p_defn text, p_data text, p_old bigint, p_event text, p_commit_id uuid DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -165,10 +165,12 @@ BEGIN
             PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
         END IF;
         INSERT INTO @extschema@.executions AS e (
-            id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
+            id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at,
+            commit_id
         ) VALUES (
             p_id, p_defn, p_data, 1, v_status,
-            v_json ->> 'outcome', v_json ->> 'active_path', v_json ->> 'parent_id', v_priority, v_finished_at
+            v_json ->> 'outcome', v_json ->> 'active_path', v_json ->> 'parent_id', v_priority, v_finished_at,
+            p_commit_id
         )
         ON CONFLICT (id) DO NOTHING;
     ELSE
@@ -182,7 +184,8 @@ BEGIN
             parent_id = v_json ->> 'parent_id',
             priority = v_priority,
             updated_at = now(),
-            finished_at = v_finished_at
+            finished_at = v_finished_at,
+            commit_id = p_commit_id
         WHERE e.id = p_id AND e.version = p_old;
     END IF;
     IF NOT FOUND THEN
@@ -201,16 +204,17 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text)
+COMMENT ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text, uuid)
 IS 'Internal. harel_commit_cas() without its answer to a serialization failure.';
-REVOKE ALL ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__swap(text, text, text, bigint, text, uuid) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit_cas(
     p_id text,
     p_defn text,
     p_data text,
     p_old bigint,
-    p_event text DEFAULT NULL
+    p_event text DEFAULT NULL,
+    p_commit_id uuid DEFAULT NULL
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -220,18 +224,19 @@ BEGIN
     -- Under READ COMMITTED a lost race matches no row. Under a stricter level PostgreSQL raises instead, and only there
     -- is a subtransaction, which spends a transaction id, worth its price.
     IF current_setting('transaction_isolation') = 'read committed' THEN
-        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id);
     END IF;
     BEGIN
-        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event);
+        RETURN @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id);
     EXCEPTION WHEN serialization_failure THEN
         RETURN false;
     END;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text)
+COMMENT ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text, uuid)
 IS
 'Commits the next state of an execution if its version is still p_old (0: if it does not exist yet), and marks the '
 'event p_event (unless NULL or empty) as processed. Returns whether it did; false is a lost race, and nothing was '
-'written. Raises ST001, ST002 or ST003 for arguments that no execution can have.';
-REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text) FROM PUBLIC;
+'written. By p_commit_id, a random one for each commit, harel_outcome() knows it again. Raises ST001, ST002 or ST003 '
+'for arguments that no execution can have.';
+REVOKE ALL ON FUNCTION @extschema@.harel_commit_cas(text, text, text, bigint, text, uuid) FROM PUBLIC;

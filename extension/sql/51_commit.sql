@@ -55,7 +55,8 @@ CREATE FUNCTION @extschema@.harel__commit(
     p_timer_paths text[],
     p_timer_fire_ats double precision[],
     p_trace text,
-    p_trace_max integer
+    p_trace_max integer,
+    p_commit_id uuid DEFAULT NULL
 ) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -64,7 +65,7 @@ DECLARE
     v_seqs bigint[] := '{}';
     v_idx integer;
 BEGIN
-    IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event) THEN
+    IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
     END IF;
 
@@ -165,13 +166,13 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) IS
 'Internal. The outbox seqs of a commit, or NULL where it lost; harel_commit() without its answer to a serialization '
 'failure.';
 REVOKE ALL ON FUNCTION @extschema@.harel__commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_commit(
@@ -190,6 +191,7 @@ CREATE FUNCTION @extschema@.harel_commit(
     p_timer_fire_ats double precision[] DEFAULT NULL,
     p_trace text DEFAULT NULL,
     p_trace_max integer DEFAULT NULL,
+    p_commit_id uuid DEFAULT NULL,
     OUT committed boolean,
     OUT stored_version integer,
     OUT outbox_seqs bigint[]
@@ -204,14 +206,14 @@ BEGIN
         outbox_seqs := @extschema@.harel__commit(
             p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
             p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
-            p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+            p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max, p_commit_id
         );
     ELSE
         BEGIN
             outbox_seqs := @extschema@.harel__commit(
                 p_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
                 p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
-                p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+                p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max, p_commit_id
             );
         EXCEPTION WHEN serialization_failure THEN
             outbox_seqs := NULL;
@@ -229,15 +231,15 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) IS
 'harel_commit_cas() and, if it commits, what the step caused: events to the outbox in the order given (a NULL '
 'target is a broadcast), spawns, timer operations in order (schedule replaces the time of its path, cancel '
 'disarms it; seconds since the epoch) and a trace entry, of which the last p_trace_max are kept (0 or NULL: all). '
 'Returns whether it committed, the version now stored (on a conflict the one found: NULL where there is no such '
 'execution, or where the snapshot of a stricter isolation level hides it) and the seqs of the outbox rows in the '
-'order given. Raises ST001 to ST006.';
+'order given. By p_commit_id, a random one for each commit, harel_outcome() knows it again. Raises ST001 to ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_commit(
     text, text, text, bigint, text, text[], text[], text[], text[],
-    text[], text[], text[], double precision[], text, integer
+    text[], text[], text[], double precision[], text, integer, uuid
 ) FROM PUBLIC;

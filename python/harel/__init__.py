@@ -4,6 +4,7 @@ from .engine.aio_store import AsyncExecutionStore, AsyncPostgresStore
 from .engine.aio_transport import AsyncPostgresTransport, AsyncTransport
 from .engine.execution import ChildState, Execution, ExecutionPage, ExecutionSummary, Status
 from .engine.store import (
+    CommitOutcomeUnknown,
     ExecutionStore,
     InvalidArgument,
     OutboxEntry,
@@ -27,6 +28,7 @@ __all__ = [
     "AsyncPostgresTransport",
     "AsyncTransport",
     "ChildState",
+    "CommitOutcomeUnknown",
     "Completed",
     "Completion",
     "DeadLetter",

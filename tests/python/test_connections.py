@@ -221,7 +221,7 @@ def test_a_call_waits_for_a_server_that_is_down(own_server: EmbeddedServer, kind
 @pytest.mark.parametrize("commit", COMMITS.values(), ids=COMMITS)
 @pytest.mark.parametrize("version", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_call_whose_connection_is_cut_fails_and_the_next_one_works(
+def test_a_commit_whose_connection_is_cut_is_made_again_on_another_and_committed_once(
     store_dsn: str, beside: Beside, kind: str, version: int, commit: Callable[[ExecutionStore, Execution], Any]
 ) -> None:
     with opened(kind, store_dsn) as store:
@@ -230,14 +230,26 @@ def test_a_call_whose_connection_is_cut_fails_and_the_next_one_works(
             store.save(exe)
         with locked(store_dsn):
             attempt = beside.blocked(commit, store, exe)
+            for _ in range(2):
+                terminate(store_dsn, until_blocked(store_dsn, attempt))
+            until_blocked(store_dsn, attempt)
+        attempt.result(DEADLINE)
+        assert exe.version == version + 1
+        assert store.load(exe.id) == exe
+        assert written(store_dsn) == [(version + 1, *(3 * [int(commit is not COMMITS["fast path"])]))]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_read_whose_connection_is_cut_fails_and_the_next_one_works(store_dsn: str, beside: Beside, kind: str) -> None:
+    with opened(kind, store_dsn) as store:
+        exe = Execution(definition_id="orders")
+        store.save(exe)
+        with locked(store_dsn):
+            attempt = beside.blocked(store.load, exe.id)
             terminate(store_dsn, until_blocked(store_dsn, attempt))
             with pytest.raises(psycopg.OperationalError):
                 attempt.result(DEADLINE)
-        assert exe.version == version
-        assert written(store_dsn) == [(version or None, 0, 0, 0)]
-        commit(store, exe)
         assert store.load(exe.id) == exe
-        assert exe.version == version + 1
 
 
 @pytest.mark.parametrize(

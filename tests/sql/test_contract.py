@@ -44,6 +44,7 @@ EXTRA = {
         "created_at": "timestamp with time zone",
         "updated_at": "timestamp with time zone",
         "finished_at": "timestamp with time zone",
+        "commit_id": "uuid",
     },
     "outbox": {"source_id": "text"},
     "transport_groups": {
@@ -102,6 +103,7 @@ FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
         " '{schedule,cancel}', '{a,a}', '{1,1}', 'step', 1)",
     ),
     "harel_commit_batch": ("v", "SELECT * FROM harel_commit_batch('{new}', '{d}', '{1}', '{0}')"),
+    "harel_outcome": ("v", "SELECT * FROM harel_outcome('e', 0, '00000000-0000-0000-0000-000000000000')"),
     "harel_append_trace": ("v", "SELECT harel_append_trace('e', 'step', 1)"),
     "harel_ack_outbox": ("v", "SELECT harel_ack_outbox(0)"),
     "harel_take_outbox": ("v", "SELECT * FROM harel_take_outbox(1)"),
@@ -346,6 +348,7 @@ def test_a_grant_leaves_no_function_without_its_helpers(postgresql: psycopg.Conn
             ("ST001", "SELECT harel_commit_cas('', 'd', '{}', 0)"),
             ("ST003", "SELECT harel_commit_cas('e', 'd', 'x', 0)"),
             ("ST004", "SELECT harel_commit('e', 'd', '{}', 0, NULL, '{x}', '{}')"),
+            ("ST001", "SELECT harel_outcome('e', 0, NULL)"),
             ("ST001", "SELECT harel_ack_outbox(NULL)"),
             ("ST008", "SELECT * FROM harel_take_outbox(-1)"),
             ("ST001", "SELECT harel_publish('', 'a')"),

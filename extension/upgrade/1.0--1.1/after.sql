@@ -1,16 +1,16 @@
 
--- Who was let in under 1.0 may call what has been added since.
+-- Who was let in under 1.0 may call what has been added since, or was dropped to be made anew.
 DO $$
 DECLARE
     v_role record;
 BEGIN
     FOR v_role IN
-        SELECT r.rolname, bool_or(p.proname = 'harel_commit_cas') AS is_worker
+        SELECT r.rolname, bool_or(p.proname = 'harel_commit_batch') AS is_worker
         FROM pg_catalog.pg_proc p
         CROSS JOIN LATERAL pg_catalog.aclexplode(p.proacl) a
         JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
         WHERE p.pronamespace = '@extschema@'::pg_catalog.regnamespace
-            AND p.proname IN ('harel_commit_cas', 'harel_load')
+            AND p.proname IN ('harel_commit_batch', 'harel_load')
             AND a.privilege_type = 'EXECUTE'
             AND a.grantee <> p.proowner
         GROUP BY r.rolname

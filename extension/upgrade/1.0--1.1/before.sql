@@ -12,3 +12,19 @@ CREATE INDEX IF NOT EXISTS executions_by_finish ON @extschema@.executions
 CREATE INDEX IF NOT EXISTS processed_events_by_time ON @extschema@.processed_events
 (processed_at);
 
+ALTER TABLE @extschema@.executions ADD COLUMN IF NOT EXISTS commit_id uuid;
+COMMENT ON COLUMN @extschema@.executions.commit_id
+IS 'What the last commit called itself, for harel_outcome(); NULL where it had no name.';
+
+-- These have got an argument more. Beside the new ones the old ones would make a call ambiguous.
+DROP FUNCTION IF EXISTS @extschema@.harel__swap(text, text, text, bigint, text);
+DROP FUNCTION IF EXISTS @extschema@.harel_commit_cas(text, text, text, bigint, text);
+DROP FUNCTION IF EXISTS @extschema@.harel__commit(
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+);
+DROP FUNCTION IF EXISTS @extschema@.harel_commit(
+    text, text, text, bigint, text, text[], text[], text[], text[],
+    text[], text[], text[], double precision[], text, integer
+);
+

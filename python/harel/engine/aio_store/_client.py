@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from ...spec.states import Event
 from ..execution import Execution
-from ..store._connect import OPTIONS, POOLER_OPTIONS, connect, dropped
+from ..store._connect import OPTIONS, POOLER_OPTIONS, RETRIES, connect, dropped
 from ._session import AsyncSession, Calls
 
 
@@ -29,6 +29,8 @@ class AsyncPostgresClient(AsyncSession[Calls]):
     ) -> None:
         self._connection = connection
         self._owned = False
+        if not hasattr(connection, "cursor"):
+            self._attempts_again = RETRIES
         self._options = (schema, create_schema, execution_type, event_type)
         self._calls: Calls | None = None
         self._setting_up = asyncio.Lock()
@@ -39,7 +41,7 @@ class AsyncPostgresClient(AsyncSession[Calls]):
         dsn: str,
         pool_size: int = 10,
         *,
-        connect_retries: int = 15,
+        connect_retries: int = RETRIES,
         retry_delay: float = 1.0,
         pooler: bool = False,
         **options: Any,
@@ -59,6 +61,7 @@ class AsyncPostgresClient(AsyncSession[Calls]):
         pool = psycopg_pool.AsyncConnectionPool(dsn, min_size=1, max_size=pool_size, kwargs=kwargs, open=False)
         client = cls(pool, **options)
         client._owned = True
+        client._attempts_again = max(connect_retries, 1)
         try:
             await pool.open(wait=True)
             for retries in range(max(connect_retries, 0), -1, -1):

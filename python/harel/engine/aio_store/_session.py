@@ -12,16 +12,26 @@ from ...spec.states import Event
 from ..execution import Execution
 from ..store._base import translated
 from ..store._calls import Call, CallsOfSchema
-from ..store._install import check_version, create_store, find_store, find_version, not_installed
+from ..store._install import check_version, create_store, find_store, find_version, names_commits, not_installed
 
 Result = TypeVar("Result")
 Calls = TypeVar("Calls", bound=CallsOfSchema)
+
+
+class AnswerLost(Exception):
+    """The connection was lost when the call may have been carried out; `error` is that of the driver."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class AsyncSession(ABC, Generic[Calls]):
     """What the methods of a client stand on."""
 
     _calls_type: type[Calls]
+    # How often a call whose answer was lost can be made again, each time on a new connection.
+    _attempts_again = 0
 
     @abstractmethod
     async def _ready(self) -> Calls:
@@ -37,6 +47,13 @@ class AsyncSession(ABC, Generic[Calls]):
 
     async def _run(self, call: Call[Result]) -> Result:
         """Runs a call on a connection."""
+        try:
+            return await self._attempt(call)
+        except AnswerLost as lost:
+            raise lost.error from None
+
+    async def _attempt(self, call: Call[Result]) -> Result:
+        """_run() that says by AnswerLost if the call may have been carried out although it failed."""
         connection = await self._take()
         try:
             return await run_on(connection, call)
@@ -57,23 +74,32 @@ class AsyncSession(ABC, Generic[Calls]):
             found = await self._run(find_store(schema))
         if found is None:
             raise not_installed(schema)
-        check_version(await self._run(find_version(found)))
-        return self._calls_type(found, execution_type, event_type)
+        version = await self._run(find_version(found))
+        check_version(version)
+        return self._calls_type(found, execution_type, event_type, names_commits(version))
 
 
 async def run_on(connection: Any, call: Call[Result]) -> Result:
-    """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own."""
+    """Runs a call on a connection: within the caller's transaction if there is one, and otherwise in its own.
+
+    Raises AnswerLost where the connection was lost in the very message that commits.
+    """
+    alone = not _in_transaction(connection)
     # In autocommit the call is all of its transaction, unless the caller began one.
-    own = not getattr(connection, "autocommit", False) and not _in_transaction(connection)
+    own = alone and not getattr(connection, "autocommit", False)
+    commits = alone and not own
     try:
         rows = await _rows(connection, call)
         if own:
+            commits = True
             await connection.commit()
     except BaseException as error:
         if own:
             with suppress(Exception):
                 await connection.rollback()
         _raise_own(error)
+        if commits and isinstance(error, Exception) and getattr(connection, "closed", False):
+            raise AnswerLost(error) from error
         raise
     return call.decode(rows)
 

@@ -1,6 +1,7 @@
 """The store: the synchronous client, and what both clients share."""
 
 from ._base import (
+    CommitOutcomeUnknown,
     InvalidArgument,
     OutboxEntry,
     SpawnEntry,
@@ -15,6 +16,7 @@ from ._methods import ExecutionStore
 from .postgres import PostgresStore
 
 __all__ = [
+    "CommitOutcomeUnknown",
     "ExecutionStore",
     "InvalidArgument",
     "OutboxEntry",

@@ -58,6 +58,25 @@ class StoreConflict(StoreError):
         return f"execution {self.execution_id!r} is at version {self.found}, not {self.expected}"
 
 
+class CommitOutcomeUnknown(StoreError):
+    """The connection was lost in a commit, and whether it was carried out cannot be found out: load it and look.
+
+    A commit that names a `processed_event_id` can simply be tried again: load_for_event() tells whether the event has
+    been handled. The cause is the error of the database driver. `expected` is the version that the commit was based on.
+    """
+
+    def __init__(self, execution_id: str, expected: int) -> None:
+        super().__init__(execution_id, expected)
+        self.execution_id = execution_id
+        self.expected = expected
+
+    def __str__(self) -> str:
+        return (
+            f"the connection was lost in the commit of execution {self.execution_id!r} at version {self.expected}: "
+            "whether it was carried out is not known"
+        )
+
+
 class InvalidArgument(StoreError, ValueError):
     """A call that no store can carry out.
 

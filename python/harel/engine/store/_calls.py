@@ -33,9 +33,12 @@ class Call(NamedTuple, Generic[Result]):
 
 
 class Outcome(NamedTuple):
-    """What became of a commit. `found` is the version stored where it lost, if `found_known`."""
+    """What became of a commit: `committed` is None where that cannot be known.
 
-    committed: bool
+    `found` is the version stored where it lost, if `found_known`.
+    """
+
+    committed: bool | None
     seqs: list[int]
     found: int | None = None
     found_known: bool = True
@@ -67,14 +70,19 @@ def _quoted_element(text: str) -> str:
 
 
 class CallsOfSchema(ABC):
-    """Calls of the store in one schema, in terms of the models of one engine."""
+    """Calls of the store in one schema, in terms of the models of one engine.
+
+    names_commits: whether the store knows a commit again by its id, which one of version 1.0 does not.
+    """
 
     def __init__(
         self,
         schema: str,
         execution_type: type[Execution] = Execution,
         event_type: type[Event] = Event,
+        names_commits: bool = True,
     ) -> None:
+        self.names_commits = names_commits
         self.execution_type = execution_type
         self.event_type = event_type
         self._prepare(function_prefix(schema))
@@ -89,12 +97,14 @@ class Calls(CallsOfSchema):
 
     def _prepare(self, prefix: str) -> None:
         self._load = f"SELECT data, already_processed, version FROM {prefix}load_for_event(%s, %s)"
-        self._commit_cas = f"SELECT {prefix}commit_cas(%s, %s, %s, %s, %s)"
+        commit_id = ", %s::uuid" if self.names_commits else ""
+        self._commit_cas = f"SELECT {prefix}commit_cas(%s, %s, %s, %s, %s{commit_id})"
         self._commit = (
             f"SELECT committed, stored_version, outbox_seqs FROM {prefix}commit(%s, %s, %s, %s, %s, "
             "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], "
-            "%s::text[], %s::text[], %s::double precision[], %s, %s)"
+            f"%s::text[], %s::text[], %s::double precision[], %s, %s{commit_id})"
         )
+        self._outcome = f"SELECT outcome, stored_version, outbox_seqs FROM {prefix}outcome(%s, %s, %s::uuid, %s)"
         self._is_processed = f"SELECT {prefix}is_processed(%s, %s)"
         self._list = (
             "SELECT id, definition_id, status, outcome, active_path, version, parent_id, "
@@ -135,14 +145,16 @@ class Calls(CallsOfSchema):
         spawns: Iterable[Spawn],
         trace: TraceEntry | None,
         trace_max: int | None,
+        commit_id: str,
     ) -> Call[Outcome]:
         """The commit of `exe` as its next version, by the fast path where there is nothing to enqueue."""
         what = f"the data of execution {exe.id!r}"
         data = dump_model(exe.model_copy(update={"version": exe.version + 1}), what)
         head = (exe.id, exe.definition_id, data, exe.version, processed_event_id)
+        name = (commit_id,) if self.names_commits else ()
         emits, timers, spawns = list(emits), list(timers), list(spawns)
         if not (emits or timers or spawns or trace is not None):
-            return Call(self._commit_cas, head, _swapped)
+            return Call(self._commit_cas, (*head, *name), _swapped)
         params = (
             *head,
             array([target for target, _ in emits]),
@@ -155,8 +167,23 @@ class Calls(CallsOfSchema):
             array([str(timer.fire_at) for timer in timers]),
             None if trace is None else dump_dict(trace, f"a trace entry of execution {exe.id!r}"),
             trace_max,
+            *name,
         )
         return Call(self._commit, params, _committed)
+
+    def outcome(
+        self, execution_id: str, expected: int, commit_id: str, processed_event_id: str | None
+    ) -> Call[Outcome]:
+        """What became of a commit whose answer was lost, once the same commit, made again, has lost."""
+        if not self.names_commits:
+            # Of one that handled an event the ledger tells, and of another nothing does.
+            lost = False if processed_event_id else None
+            return Call(
+                self._load,
+                (execution_id, None),
+                lambda rows: Outcome(None if rows[0][2] is None else lost, [], rows[0][2]),
+            )
+        return Call(self._outcome, (execution_id, expected, commit_id, processed_event_id), _found_out)
 
     def is_processed(self, execution_id: str, event_id: str) -> Call[bool]:
         return Call(self._is_processed, (execution_id, event_id), scalar)
@@ -270,6 +297,11 @@ def _swapped(rows: list[Row]) -> Outcome:
 def _committed(rows: list[Row]) -> Outcome:
     committed, stored_version, seqs = rows[0]
     return Outcome(committed, list(seqs), stored_version)
+
+
+def _found_out(rows: list[Row]) -> Outcome:
+    outcome, stored_version, seqs = rows[0]
+    return Outcome({"committed": True, "conflict": False}.get(outcome), list(seqs), stored_version)
 
 
 def _page(rows: list[Row]) -> ExecutionPage:

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from ...spec.states import Event
 from ..execution import Execution
-from ._connect import connect, dropped
+from ._connect import RETRIES, connect, dropped
 from ._session import Calls, Session
 
 
@@ -39,7 +39,7 @@ class PostgresClient(Session[Calls]):
     def from_dsn(
         cls,
         dsn: str,
-        connect_retries: int = 15,
+        connect_retries: int = RETRIES,
         retry_delay: float = 1.0,
         *,
         pooler: bool = False,
@@ -65,6 +65,7 @@ class PostgresClient(Session[Calls]):
                 if not gone or retries == 0:
                     raise
         client._reconnect = (dsn, connect_retries, retry_delay, pooler)
+        client._attempts_again = max(connect_retries, 1)
         return client
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """Connections of a store's own. psycopg is imported here only, and only when one is made."""
 
+import os
 import select
 import time
 from contextlib import suppress
@@ -7,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import psycopg
+
+# How often a server that is not there is tried again, unless the caller says so.
+RETRIES = 15
 
 # In autocommit a call is one statement and nothing else.
 OPTIONS: dict[str, Any] = {"autocommit": True, "fallback_application_name": "harel"}
@@ -18,7 +22,8 @@ POOLER_OPTIONS: dict[str, Any] = {**OPTIONS, "prepare_threshold": None}
 def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psycopg.Connection[Any]":
     """A connection; while the server is starting or not there, tried again `retries` times, `delay` seconds apart.
 
-    Raises psycopg.OperationalError: at once where a server answers and refuses, such as for a wrong password.
+    So are servers of which none is what `target_session_attrs` asks for: a standby may be promoted. Raises
+    psycopg.OperationalError: at once where a server answers and refuses, such as for a wrong password.
     """
     import psycopg
     from psycopg.conninfo import make_conninfo
@@ -31,7 +36,7 @@ def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psyc
             # A ping stops all threads while it waits: not for a server that has just been mute, and not for long.
             mute = isinstance(error, psycopg.errors.ConnectionTimeout)
             conninfo = make_conninfo(dsn, connect_timeout=2).encode()
-            if not mute and psycopg.pq.PGconn.ping(conninfo) == psycopg.pq.Ping.OK:
+            if not mute and psycopg.pq.PGconn.ping(conninfo) == psycopg.pq.Ping.OK and not _of_another_kind(dsn):
                 # It may have come up between the two, so it has to refuse twice.
                 refusals += 1
                 if refusals > 1:
@@ -41,6 +46,20 @@ def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psyc
                 raise
         retries -= 1
         time.sleep(delay)
+
+
+def _of_another_kind(dsn: str) -> bool:
+    """Whether there is a server that takes connections, only not of the kind that the DSN asks for."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    kind = conninfo_to_dict(dsn).get("target_session_attrs") or os.environ.get("PGTARGETSESSIONATTRS")
+    if kind in (None, "any"):
+        return False
+    with suppress(psycopg.OperationalError):
+        psycopg.connect(dsn, **OPTIONS, target_session_attrs="any").close()
+        return True
+    return False
 
 
 def dropped(connection: Any) -> bool:

@@ -48,6 +48,11 @@ def not_installed(schema: str | None) -> StoreNotInstalled:
     return StoreNotInstalled(f"there is no harel store {place}: run CREATE EXTENSION harel, or pass create_schema=True")
 
 
+def names_commits(version: str) -> bool:
+    """Whether a store of that version knows a commit again by its id."""
+    return version != "1.0"
+
+
 def check_version(version: str) -> None:
     """Raises StoreVersionMismatch unless this client can talk to a store of that version."""
     if version.split(".")[0] != VERSION.split(".")[0]:

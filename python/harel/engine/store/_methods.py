@@ -6,19 +6,22 @@ The asynchronous module is the source; `make generate` derives the synchronous o
 
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
+from uuid import uuid4
 
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, Status
 from ._base import (
+    CommitOutcomeUnknown,
     OutboxEntry,
     SpawnEntry,
     StoreConflict,
+    StoreError,
     TimerOp,
     TraceEntry,
     is_serialization_failure,
 )
-from ._calls import Calls, Emit, Spawn
-from ._session import Session, transaction_on
+from ._calls import Call, Calls, Emit, Outcome, Spawn
+from ._session import AnswerLost, Session, run_on, transaction_on
 
 
 class ExecutionStore(Protocol):
@@ -107,12 +110,23 @@ class StoreMethods(Session[Calls]):
 
         Returns the outbox seqs of `emits` in their order, and sets `exe.version` to the version committed. Raises
         StoreConflict where another commit came first: load the execution again and decide anew.
+
+        Where the connection is lost before the answer comes, a store with connections of its own, or of a pool, finds
+        the outcome out on another one, for as long as it would wait for one: it commits again, which cannot succeed
+        twice, and then asks which commit it was. The seqs are then those of the events that have not been sent
+        meanwhile. Raises CommitOutcomeUnknown only where the outcome cannot be known: where no connection can be had,
+        or the store has no other; and, without a processed_event_id, where others have gone on from the version in
+        question. In the caller's own transaction the driver's error comes through: its end decides.
         """
         calls = self._ready()
-        expected = exe.version
-        call = calls.commit(exe, emits, processed_event_id, timers, spawns, trace, self.trace_max)
+        expected, commit_id = exe.version, uuid4().hex
+        call = calls.commit(exe, emits, processed_event_id, timers, spawns, trace, self.trace_max, commit_id)
         try:
-            outcome = self._run(call)
+            outcome = self._attempt(call)
+        except AnswerLost as lost:
+            outcome = self._found_out(call, calls.outcome(exe.id, expected, commit_id, processed_event_id))
+            if outcome.committed is None:
+                raise CommitOutcomeUnknown(exe.id, expected) from lost.error
         except Exception as error:
             if is_serialization_failure(error):
                 raise StoreConflict(exe.id, expected, None) from error
@@ -123,6 +137,26 @@ class StoreMethods(Session[Calls]):
             raise StoreConflict(exe.id, expected, None if found == expected else found)
         exe.version = expected + 1
         return outcome.seqs
+
+    def _found_out(self, commit: Call[Outcome], ask: Call[Outcome]) -> Outcome:
+        """The outcome of a commit whose answer was lost: `committed` is None where it cannot be known."""
+        for _ in range(self._attempts_again):
+            try:
+                connection = self._take()
+            except Exception:
+                break
+            try:
+                # It waits for the first one, if that is still under way, and of the two only one can succeed.
+                outcome = run_on(connection, commit)
+                return outcome if outcome.committed else run_on(connection, ask)
+            except StoreError:
+                # What can never be has not been.
+                raise
+            except Exception:
+                continue
+            finally:
+                self._give(connection)
+        return Outcome(None, [])
 
     def is_processed(self, execution_id: str, event_id: str) -> bool:
         """Whether the execution has handled the event."""
