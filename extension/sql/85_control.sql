@@ -81,6 +81,7 @@ DECLARE
     v_status text;
     v_data text;
     v_changed text[] := '{}';
+    v_groups text[];
 BEGIN
     LOOP
         v_tree := ARRAY(
@@ -123,21 +124,30 @@ BEGIN
         PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
         v_changed := v_changed || v_row.id;
     END LOOP;
-    PERFORM @extschema@.harel__lock_groups(v_changed);
+    IF p_to = 'CANCELLED' THEN
+        -- Before the groups: whoever moves them into the queue is waited for, and waits for no group.
+        DELETE FROM @extschema@.timers t WHERE t.execution_id = ANY (v_changed);
+        DELETE FROM @extschema@.spawns s WHERE s.parent_id = ANY (v_changed);
+    END IF;
+    -- A group that is made meanwhile is none of them; harel_next() sees to it.
+    v_groups := ARRAY(
+        SELECT g.group_id FROM @extschema@.transport_groups g
+        WHERE g.group_id = ANY (v_changed)
+        ORDER BY g.group_id
+        FOR UPDATE
+    );
     IF p_to = 'SUSPENDED' THEN
         UPDATE @extschema@.transport_groups g
         SET available_at = 'Infinity', token = NULL, worker = NULL
-        WHERE g.group_id = ANY (v_changed);
+        WHERE g.group_id = ANY (v_groups);
     ELSIF p_to = 'RUNNING' THEN
         -- The sum keeps this from the index by time, on which all that are suspended stand in one place.
         UPDATE @extschema@.transport_groups g
         SET available_at = v_now
-        WHERE g.group_id = ANY (v_changed) AND g.available_at + 0 = 'Infinity';
+        WHERE g.group_id = ANY (v_groups) AND g.available_at + 0 = 'Infinity';
         PERFORM @extschema@.harel__wake();
     ELSE
-        PERFORM @extschema@.harel__bury(v_changed, 'the execution was cancelled', true, v_now);
-        DELETE FROM @extschema@.timers t WHERE t.execution_id = ANY (v_changed);
-        DELETE FROM @extschema@.spawns s WHERE s.parent_id = ANY (v_changed);
+        PERFORM @extschema@.harel__bury(v_groups, 'the execution was cancelled', true, v_now);
     END IF;
     RETURN v_changed <> '{}';
 END
