@@ -21,7 +21,8 @@
 -- queue elsewhere reads the rows with the harel_pending_*() and harel_due_*() functions and settles them himself.
 --
 -- Locks are taken in one order by all who wait for several: executions by id, groups by id, then what hangs on an
--- execution. Claims, relays and sweepers do not wait: they pass over what another has locked.
+-- execution. Claims, relays and sweepers do not wait: they pass over what another has locked. So what they move into
+-- the queue may also be locked before the groups, by whoever takes it away with an execution.
 --
 -- Conventions. Arguments are p_*, locals v_*. Names are qualified and the search path is pinned, so that no
 -- object of a caller can stand in for one of ours. A lost race is an answer (false, 0, NULL). An exception means

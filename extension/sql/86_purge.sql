@@ -17,21 +17,38 @@ BEGIN
             DETAIL = format('Execution %L: the version is NULL.', left(p_id, 40)),
             HINT = 'Pass the version that was loaded: an execution that has moved on since is not purged.';
     END IF;
-    SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR UPDATE;
+    LOOP
+        SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR UPDATE;
+        EXIT WHEN FOUND OR octet_length(p_id) NOT BETWEEN 1 AND 1000;
+        -- Takes the place of one that does not exist: a first save must wait, or what it writes would be taken for
+        -- what is left.
+        INSERT INTO @extschema@.executions (id, definition_id, data, version)
+        VALUES (p_id, '', '', 1)
+        ON CONFLICT (id) DO NOTHING;
+        EXIT WHEN FOUND;
+    END LOOP;
     IF v_version <> p_expected_version THEN
         RETURN false;
     END IF;
     DELETE FROM @extschema@.executions e WHERE e.id = p_id;
-    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = p_id FOR UPDATE;
-    DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_id;
-    DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_id;
-    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = p_id;
+    -- What is on its way into the queue goes before the queue: whoever moves it there is waited for, and waits for no
+    -- group. So are dead letters, which harel_redrive() locks before their groups.
     DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id;
-    DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id;
-    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = p_id;
-    DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_id;
     -- What it has emitted for others is theirs.
     DELETE FROM @extschema@.outbox o WHERE o.target_id = p_id;
+    DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_id;
+    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = p_id;
+    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = p_id FOR UPDATE;
+    -- Without a group there are no messages; those of one that is made meanwhile are not of the past.
+    IF FOUND THEN
+        DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_id;
+        DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_id;
+    END IF;
+    -- Those that came from the queue while this waited.
+    DELETE FROM @extschema@.dead_letters d
+    WHERE d.id IN (SELECT l.id FROM @extschema@.dead_letters l WHERE l.group_id = p_id FOR UPDATE SKIP LOCKED);
+    DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id;
+    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = p_id;
     RETURN v_version IS NOT NULL;
 END
 $$;
