@@ -17,10 +17,10 @@ FUNCTIONS := $(filter-out %/00_header.sql %/20_tables.sql %/21_indexes.sql %/99_
 assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak bench check format build generate verify install wheel clean
+.PHONY: help demo test test-matrix soak bench check format build generate verify install wheel clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 # One environment for all, remade when the dependencies change.
 .venv/made: pyproject.toml
@@ -34,6 +34,9 @@ demo: .venv/made ## orders through workers, with crashes on the way (a log of yo
 
 test: .venv/made ## run all tests (ARGS='-k name' for some)
 	$(BIN)/pytest -n auto $(ARGS)
+
+test-matrix: .venv/made ## the tests on PostgreSQL 14 to 18, and the client's on other Pythons (SMOKE=1: some, and 18 left to make test)
+	$(BIN)/python tests/matrix.py $(if $(SMOKE),--smoke) -- $(ARGS)
 
 soak: .venv/made ## the tests that take minutes: more faults, longer histories, larger stores
 	$(BIN)/pytest -n auto -m soak $(ARGS)

@@ -1,13 +1,16 @@
-"""How the store comes into a database, who may use it there, and that it survives a dump and leaves nothing behind."""
+"""How the store comes into a database, who may use it there, and that it leaves nothing behind."""
 
 import asyncio
 import os
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE
+from threading import Barrier
 from typing import Any
 from uuid import uuid4
 
@@ -28,7 +31,6 @@ from harel import (
     TimerOp,
     install_script,
 )
-from harel.embedded import EmbeddedServer
 
 ROOT = Path(__file__).parents[2]
 TABLES = {
@@ -171,8 +173,7 @@ def test_creating_the_store_again_changes_nothing(dsn: str, kind: str, schema: s
 
 
 @pytest.mark.parametrize("schema", [None, "own"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_many_processes_set_up_one_empty_database_at_once(dsn: str, kind: str, schema: str | None) -> None:
+def test_many_processes_set_up_one_empty_database_at_once(dsn: str, schema: str | None) -> None:
     program = f"""
 import asyncio, sys
 import psycopg, psycopg_pool
@@ -190,11 +191,11 @@ def use_sync():
 
 print('ready', flush=True)
 sys.stdin.readline()
-{"use_sync()" if kind == "sync" else "asyncio.run(use_async())"}
+use_sync() if sys.argv[2] == "sync" else asyncio.run(use_async())
 """
     processes = [
-        subprocess.Popen([sys.executable, "-c", program, dsn], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
-        for _ in range(8)
+        subprocess.Popen([sys.executable, "-c", program, dsn, kind], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
+        for kind in KINDS * 10
     ]
     for process in processes:
         assert process.stdout
@@ -372,16 +373,65 @@ def test_extension_and_script_create_the_same_objects(dsn: str) -> None:
     assert {table for table in TABLES if any(f"'{table}'" in row for row in extension["columns"])} == set(TABLES)
 
 
-def test_drop_extension_leaves_nothing(store_dsn: str) -> None:
-    with opened("sync", store_dsn) as store:
-        fill(store)
-    query(store_dsn, "DROP EXTENSION harel")
-    assert installed(store_dsn) == []
-    assert query(store_dsn, "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
-    assert query(store_dsn, "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace") == []
-    query(store_dsn, "CREATE EXTENSION harel")
-    with opened("sync", store_dsn) as store:
+def test_drop_extension_is_refused_while_the_store_is_in_use_and_then_leaves_nothing(dsn: str) -> None:
+    with opened("sync", dsn) as store:
+        exe = fill(store)
+    assert extension_schema(dsn) == "public"
+    with pytest.raises(psycopg.errors.DependentObjectsStillExist, match="executions_are_kept depends on"):
+        query(dsn, "DROP EXTENSION harel")
+    with opened("sync", dsn) as store:
+        assert store.load(exe.id) == exe
+    query(dsn, "SELECT harel_protect(false)")
+    query(dsn, "DROP EXTENSION harel")
+    assert installed(dsn) == []
+    assert query(dsn, "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace") == []
+    assert query(dsn, "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace") == []
+    query(dsn, "CREATE EXTENSION harel")
+    with opened("sync", dsn) as store:
         assert store.load("one") is None
+
+
+def test_an_upgrade_protects_a_store_that_others_use(dsn: str, role: Callable[[], str]) -> None:
+    query(dsn, "CREATE EXTENSION harel VERSION '1.0'")
+    query(dsn, "SELECT harel_grant(%s)", name_of(role()))
+    query(dsn, "ALTER EXTENSION harel UPDATE")
+    with pytest.raises(psycopg.errors.DependentObjectsStillExist, match="executions_are_kept depends on"):
+        query(dsn, "DROP EXTENSION harel")
+
+
+def test_what_a_superuser_protects_its_owner_can_drop(dsn: str, role: Callable[[], str]) -> None:
+    owner = role()
+    query(dsn, f"CREATE SCHEMA own AUTHORIZATION {name_of(owner)}")
+    query(dsn, f"GRANT CREATE ON DATABASE {query(dsn, 'SELECT current_database()')[0][0]} TO {name_of(owner)}")
+    query(owner, "CREATE EXTENSION harel SCHEMA own")
+    query(dsn, "SELECT own.harel_protect()")
+    query(owner, "SELECT own.harel_protect(false)")
+    query(owner, "DROP EXTENSION harel")
+
+
+@pytest.mark.parametrize("clause", ["", "IF NOT EXISTS"])
+def test_of_many_who_create_the_extension_at_once_one_does(dsn: str, clause: str) -> None:
+    crowd = Barrier(20)
+
+    def create(_: int) -> str | None:
+        with psycopg.connect(dsn) as session:
+            crowd.wait()
+            try:
+                session.execute(f"CREATE EXTENSION {clause} harel")
+            except psycopg.errors.IntegrityError as error:
+                # PostgreSQL itself does not take turns here, whatever the extension.
+                return error.diag.constraint_name
+            except psycopg.errors.DuplicateObject as error:
+                return error.sqlstate
+        return None
+
+    with ThreadPoolExecutor(crowd.parties) as threads:
+        ends = Counter(threads.map(create, range(crowd.parties)))
+    assert ends[None] == 1 if not clause else ends[None] >= 1
+    assert set(ends) <= {None, "pg_extension_name_index", "42710"}
+    assert installed(dsn) == ["public"]
+    with opened("sync", dsn) as store:
+        fill(store)
 
 
 # Roles
@@ -462,66 +512,6 @@ def test_a_role_that_was_not_let_in_can_do_nothing(dsn: str, role: Callable[[], 
         pass
     with pytest.raises(psycopg.errors.InsufficientPrivilege), opened(kind, role()):
         pass
-
-
-# Dump and restore
-
-
-@pytest.fixture(scope="module")
-def own_server() -> Iterator[EmbeddedServer]:
-    """A server whose version is that of the programs at hand."""
-    with EmbeddedServer(settings={"fsync": "off"}) as server:
-        yield server
-
-
-@pytest.mark.parametrize(
-    ("schema", "by_script"),
-    [("public", False), ("own", False), ("own", True), ("My Store", True)],
-    ids=["extension", "extension in a schema", "script", "script in a schema to be quoted"],
-)
-def test_a_dump_restores_every_row_and_the_sequences(
-    own_server: EmbeddedServer, tmp_path: Path, schema: str, by_script: bool
-) -> None:
-    names = [f"harel_{uuid4().hex}" for _ in range(2)]
-    source, target = (make_conninfo(own_server.dsn, dbname=name) for name in names)
-    for name in names:
-        query(own_server.dsn, f"CREATE DATABASE {name}")
-    if by_script:
-        with opened("sync", source, schema="first"):
-            query(source, "DROP EXTENSION IF EXISTS harel CASCADE")
-            query(source, "CREATE EXTENSION harel SCHEMA first")
-    with opened("sync", source, schema=schema) as store:
-        exe = fill(store)
-        fill(store, "two")
-        store.ack_outbox(store.pending_outbox()[-1].seq)
-    assert (extension_schema(source) == schema) is not by_script
-    before = rows(source, schema)
-    assert all(before.values())
-
-    dump = str(tmp_path / "dump")
-    run(own_server.bin / "pg_dump", "--format=custom", f"--file={dump}", source)
-    run(own_server.bin / "pg_restore", "--exit-on-error", f"--dbname={target}", dump)
-
-    assert extension_schema(target) == extension_schema(source)
-    assert rows(target, schema) == before
-    with opened("sync", target, schema=schema, create_schema=False) as store:
-        loaded = store.load(exe.id)
-        assert loaded == exe
-        # The last one is gone, and its number is not given again.
-        assert store.commit(exe, [(None, Event(kind="Told"))], spawns=[("child", "", {})]) == [13]
-        assert [entry.seq for entry in store.pending_spawns()] == [1, 2, 3, 4, 5, 6, 7]
-    for name in names:
-        query(own_server.dsn, f"DROP DATABASE {name}")
-
-
-def rows(dsn: str, schema: str) -> dict[str, list[tuple[Any, ...]]]:
-    with psycopg.connect(dsn) as session:
-        return {
-            table: session.execute(
-                SQL("SELECT * FROM {}.{} ORDER BY " + key).format(Identifier(schema), Identifier(table))
-            ).fetchall()
-            for table, key in TABLES.items()
-        }
 
 
 def run(*command: Any, **options: Any) -> str:
