@@ -21,7 +21,8 @@
 -- queue elsewhere reads the rows with the harel_pending_*() and harel_due_*() functions and settles them himself.
 --
 -- Locks are taken in one order by all who wait for several: executions by id, groups by id, then what hangs on an
--- execution. Claims, relays and sweepers do not wait: they pass over what another has locked.
+-- execution. Claims, relays and sweepers do not wait: they pass over what another has locked. So what they move into
+-- the queue may also be locked before the groups, by whoever takes it away with an execution.
 --
 -- Conventions. Arguments are p_*, locals v_*. Names are qualified and the search path is pinned, so that no
 -- object of a caller can stand in for one of ours. A lost race is an answer (false, 0, NULL). An exception means
@@ -1980,11 +1981,13 @@ IS
 REVOKE ALL ON FUNCTION @extschema@.harel_stats(double precision) FROM PUBLIC;
 -- What can be wrong, a function for each place where it would be looked for. Each returns a row for a fault, in words:
 -- what it is, the figures, and what to do.
-CREATE FUNCTION @extschema@.harel__health_of_server()
+CREATE FUNCTION @extschema@.harel__health_of_server(p_now double precision)
 RETURNS TABLE (problem text, detail text, remedy text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_before timestamptz := @extschema@.harel__time_before(300, p_now);
 BEGIN
     RETURN QUERY
     SELECT
@@ -1995,8 +1998,9 @@ BEGIN
         format('End what it does, or: SELECT pg_terminate_backend(%s);', a.pid)
     FROM pg_stat_activity a
     WHERE a.backend_xmin IS NOT NULL
-        AND a.xact_start < clock_timestamp() - interval '5 minutes'
+        AND a.xact_start < v_before
         AND a.backend_type <> 'autovacuum worker'
+        AND a.pid <> pg_backend_pid()
         AND (a.datid IS NULL OR a.datname = current_database())
     ORDER BY a.xact_start;
 
@@ -2006,16 +2010,19 @@ BEGIN
         format('Transaction %L of %s, prepared at %s.', x.gid, x.owner, x.prepared),
         format('COMMIT PREPARED %L or ROLLBACK PREPARED %1$L, whatever it was meant for.', x.gid)
     FROM pg_prepared_xacts x
-    WHERE x.database = current_database() AND x.prepared < clock_timestamp() - interval '5 minutes'
+    WHERE x.database = current_database() AND x.prepared < v_before
     ORDER BY x.prepared;
 
     RETURN QUERY
     SELECT
-        'a replication slot that nobody reads keeps what was deleted',
-        format('Slot %s, xmin is %s transactions old.', s.slot_name, age(s.xmin)),
+        'a replication slot that nobody reads keeps the log, and what was deleted, until the disk is full',
+        format('Slot %s keeps %s.', s.slot_name, pg_size_pretty(pg_wal_lsn_diff(
+            CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, s.restart_lsn
+        ))),
         format('Let its reader go on, or: SELECT pg_drop_replication_slot(%L);', s.slot_name)
     FROM pg_replication_slots s
-    WHERE s.xmin IS NOT NULL AND NOT s.active;
+    WHERE s.restart_lsn IS NOT NULL AND NOT s.active
+    ORDER BY s.slot_name;
 
     RETURN QUERY
     SELECT
@@ -2036,9 +2043,9 @@ BEGIN
     ORDER BY s.name;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__health_of_server()
+COMMENT ON FUNCTION @extschema@.harel__health_of_server(double precision)
 IS 'Internal. harel_health(): what holds for the whole server. A role without pg_monitor sees its own sessions only.';
-REVOKE ALL ON FUNCTION @extschema@.harel__health_of_server() FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__health_of_server(double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__health_of_tables()
 RETURNS TABLE (problem text, detail text, remedy text)
@@ -2156,7 +2163,7 @@ BEGIN
             ORDER BY g.available_at
             LIMIT 10000
         ) g
-        WHERE g.claimed_at < to_timestamp(least(greatest(p_now, -200000000000), 200000000000)) - interval '1 hour'
+        WHERE g.claimed_at < @extschema@.harel__time_before(3600, p_now)
         LIMIT 10
     LOOP
         RETURN QUERY SELECT
@@ -2209,7 +2216,7 @@ BEGIN
         AND e.extnamespace = '@extschema@'::regnamespace
         AND a.default_version <> e.extversion;
 
-    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_server();
+    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_server(v_now);
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_tables();
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_work(v_now);
 END
@@ -3843,6 +3850,7 @@ DECLARE
     v_status text;
     v_data text;
     v_changed text[] := '{}';
+    v_groups text[];
 BEGIN
     LOOP
         v_tree := ARRAY(
@@ -3885,21 +3893,30 @@ BEGIN
         PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
         v_changed := v_changed || v_row.id;
     END LOOP;
-    PERFORM @extschema@.harel__lock_groups(v_changed);
+    IF p_to = 'CANCELLED' THEN
+        -- Before the groups: whoever moves them into the queue is waited for, and waits for no group.
+        DELETE FROM @extschema@.timers t WHERE t.execution_id = ANY (v_changed);
+        DELETE FROM @extschema@.spawns s WHERE s.parent_id = ANY (v_changed);
+    END IF;
+    -- A group that is made meanwhile is none of them; harel_next() sees to it.
+    v_groups := ARRAY(
+        SELECT g.group_id FROM @extschema@.transport_groups g
+        WHERE g.group_id = ANY (v_changed)
+        ORDER BY g.group_id
+        FOR UPDATE
+    );
     IF p_to = 'SUSPENDED' THEN
         UPDATE @extschema@.transport_groups g
         SET available_at = 'Infinity', token = NULL, worker = NULL
-        WHERE g.group_id = ANY (v_changed);
+        WHERE g.group_id = ANY (v_groups);
     ELSIF p_to = 'RUNNING' THEN
         -- The sum keeps this from the index by time, on which all that are suspended stand in one place.
         UPDATE @extschema@.transport_groups g
         SET available_at = v_now
-        WHERE g.group_id = ANY (v_changed) AND g.available_at + 0 = 'Infinity';
+        WHERE g.group_id = ANY (v_groups) AND g.available_at + 0 = 'Infinity';
         PERFORM @extschema@.harel__wake();
     ELSE
-        PERFORM @extschema@.harel__bury(v_changed, 'the execution was cancelled', true, v_now);
-        DELETE FROM @extschema@.timers t WHERE t.execution_id = ANY (v_changed);
-        DELETE FROM @extschema@.spawns s WHERE s.parent_id = ANY (v_changed);
+        PERFORM @extschema@.harel__bury(v_groups, 'the execution was cancelled', true, v_now);
     END IF;
     RETURN v_changed <> '{}';
 END
@@ -4106,21 +4123,38 @@ BEGIN
             DETAIL = format('Execution %L: the version is NULL.', left(p_id, 40)),
             HINT = 'Pass the version that was loaded: an execution that has moved on since is not purged.';
     END IF;
-    SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR UPDATE;
+    LOOP
+        SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR UPDATE;
+        EXIT WHEN FOUND OR octet_length(p_id) NOT BETWEEN 1 AND 1000;
+        -- Takes the place of one that does not exist: a first save must wait, or what it writes would be taken for
+        -- what is left.
+        INSERT INTO @extschema@.executions (id, definition_id, data, version)
+        VALUES (p_id, '', '', 1)
+        ON CONFLICT (id) DO NOTHING;
+        EXIT WHEN FOUND;
+    END LOOP;
     IF v_version <> p_expected_version THEN
         RETURN false;
     END IF;
     DELETE FROM @extschema@.executions e WHERE e.id = p_id;
-    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = p_id FOR UPDATE;
-    DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_id;
-    DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_id;
-    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = p_id;
+    -- What is on its way into the queue goes before the queue: whoever moves it there is waited for, and waits for no
+    -- group. So are dead letters, which harel_redrive() locks before their groups.
     DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id;
-    DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id;
-    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = p_id;
-    DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_id;
     -- What it has emitted for others is theirs.
     DELETE FROM @extschema@.outbox o WHERE o.target_id = p_id;
+    DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_id;
+    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = p_id;
+    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = p_id FOR UPDATE;
+    -- Without a group there are no messages; those of one that is made meanwhile are not of the past.
+    IF FOUND THEN
+        DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_id;
+        DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_id;
+    END IF;
+    -- Those that came from the queue while this waited.
+    DELETE FROM @extschema@.dead_letters d
+    WHERE d.id IN (SELECT l.id FROM @extschema@.dead_letters l WHERE l.group_id = p_id FOR UPDATE SKIP LOCKED);
+    DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id;
+    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = p_id;
     RETURN v_version IS NOT NULL;
 END
 $$;
@@ -4224,8 +4258,8 @@ IS
 'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, '
 'each with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or '
 'whose children are yet to be created, and one that is being worked on, is left for another call. p_archive: a '
-'function called with the id and the data of each before it goes; where it raises, all stay. Returns how many were '
-'removed. Raises ST006, ST008, ST011 or ST012.';
+'function called with the id and the data of each before it goes, with nothing but pg_catalog in the search path; '
+'where it raises, all stay. Returns how many were removed. Raises ST006, ST008, ST011 or ST012.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 FROM PUBLIC;
 

@@ -1,10 +1,12 @@
 -- What can be wrong, a function for each place where it would be looked for. Each returns a row for a fault, in words:
 -- what it is, the figures, and what to do.
-CREATE FUNCTION @extschema@.harel__health_of_server()
+CREATE FUNCTION @extschema@.harel__health_of_server(p_now double precision)
 RETURNS TABLE (problem text, detail text, remedy text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_before timestamptz := @extschema@.harel__time_before(300, p_now);
 BEGIN
     RETURN QUERY
     SELECT
@@ -15,8 +17,9 @@ BEGIN
         format('End what it does, or: SELECT pg_terminate_backend(%s);', a.pid)
     FROM pg_stat_activity a
     WHERE a.backend_xmin IS NOT NULL
-        AND a.xact_start < clock_timestamp() - interval '5 minutes'
+        AND a.xact_start < v_before
         AND a.backend_type <> 'autovacuum worker'
+        AND a.pid <> pg_backend_pid()
         AND (a.datid IS NULL OR a.datname = current_database())
     ORDER BY a.xact_start;
 
@@ -26,16 +29,19 @@ BEGIN
         format('Transaction %L of %s, prepared at %s.', x.gid, x.owner, x.prepared),
         format('COMMIT PREPARED %L or ROLLBACK PREPARED %1$L, whatever it was meant for.', x.gid)
     FROM pg_prepared_xacts x
-    WHERE x.database = current_database() AND x.prepared < clock_timestamp() - interval '5 minutes'
+    WHERE x.database = current_database() AND x.prepared < v_before
     ORDER BY x.prepared;
 
     RETURN QUERY
     SELECT
-        'a replication slot that nobody reads keeps what was deleted',
-        format('Slot %s, xmin is %s transactions old.', s.slot_name, age(s.xmin)),
+        'a replication slot that nobody reads keeps the log, and what was deleted, until the disk is full',
+        format('Slot %s keeps %s.', s.slot_name, pg_size_pretty(pg_wal_lsn_diff(
+            CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, s.restart_lsn
+        ))),
         format('Let its reader go on, or: SELECT pg_drop_replication_slot(%L);', s.slot_name)
     FROM pg_replication_slots s
-    WHERE s.xmin IS NOT NULL AND NOT s.active;
+    WHERE s.restart_lsn IS NOT NULL AND NOT s.active
+    ORDER BY s.slot_name;
 
     RETURN QUERY
     SELECT
@@ -56,9 +62,9 @@ BEGIN
     ORDER BY s.name;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__health_of_server()
+COMMENT ON FUNCTION @extschema@.harel__health_of_server(double precision)
 IS 'Internal. harel_health(): what holds for the whole server. A role without pg_monitor sees its own sessions only.';
-REVOKE ALL ON FUNCTION @extschema@.harel__health_of_server() FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__health_of_server(double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__health_of_tables()
 RETURNS TABLE (problem text, detail text, remedy text)
@@ -176,7 +182,7 @@ BEGIN
             ORDER BY g.available_at
             LIMIT 10000
         ) g
-        WHERE g.claimed_at < to_timestamp(least(greatest(p_now, -200000000000), 200000000000)) - interval '1 hour'
+        WHERE g.claimed_at < @extschema@.harel__time_before(3600, p_now)
         LIMIT 10
     LOOP
         RETURN QUERY SELECT
@@ -229,7 +235,7 @@ BEGIN
         AND e.extnamespace = '@extschema@'::regnamespace
         AND a.default_version <> e.extversion;
 
-    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_server();
+    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_server(v_now);
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_tables();
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_work(v_now);
 END

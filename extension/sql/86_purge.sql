@@ -152,8 +152,8 @@ IS
 'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, '
 'each with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or '
 'whose children are yet to be created, and one that is being worked on, is left for another call. p_archive: a '
-'function called with the id and the data of each before it goes; where it raises, all stay. Returns how many were '
-'removed. Raises ST006, ST008, ST011 or ST012.';
+'function called with the id and the data of each before it goes, with nothing but pg_catalog in the search path; '
+'where it raises, all stay. Returns how many were removed. Raises ST006, ST008, ST011 or ST012.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 FROM PUBLIC;
 

@@ -17,12 +17,12 @@ from uuid import uuid4
 import psycopg
 import typer
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
 from rich.text import Text
 
 from .embedded import EmbeddedServer, EmbeddedServerError
 from .engine.store import PostgresStore, StoreError
+from .engine.store._connect import check_dsn
 from .replay import COLUMNS, Kill, Log, LogError, ProofFailed, Replay, ReplayError, prove, read_log
 from .replay.show import Display, case_to_show, printable
 from .worker import Machine, Worker
@@ -56,11 +56,10 @@ def _end(code: int, message: str) -> NoReturn:
 
 
 def _checked(dsn: str) -> str:
-    """The DSN, which is not shown where it is wrong: it may have a password."""
     try:
-        conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError:
-        _end(BAD_USE, "the DSN is no connection string or URI that libpq understands")
+        check_dsn(dsn)
+    except psycopg.ProgrammingError as error:
+        _end(BAD_USE, str(error))
     return dsn
 
 

@@ -51,7 +51,8 @@ def fill(dsn: str, schema: str | None = None) -> Lease:
         transport.publish_many([(id, Event(id=f"{n} {kind}", kind=kind)) for kind in ("First", "Second")])
     transport.publish("is PENDING", Event(id="leased", kind="Leased"), 3)
     lease = transport.claim("w", 3600.0, 3)
-    assert lease is not None and lease.event.id == "leased"
+    assert lease is not None
+    assert lease.event.id == "leased"
     transport.publish("is RUNNING", Event(id="urgent", kind="Urgent"), 4)
     # The greatest numbers are gone, and must not be given again.
     store.ack_outbox(store.pending_outbox()[-1].seq)

@@ -19,6 +19,7 @@ from harel import (
     InvalidArgument,
     OutboxEntry,
     SpawnEntry,
+    Stats,
     Status,
     StoreConflict,
     TimerOp,
@@ -658,3 +659,60 @@ def test_a_nul_in_an_id_is_refused_and_leaves_the_store_usable(store: Any) -> No
         store.save(exe)
     assert exe.version == 0
     assert store.load("nothing") is None
+
+
+def test_what_finished_long_ago_is_purged_in_batches(store: Any, session: "Connection[Any]") -> None:
+    for n in range(3):
+        finished = Execution(id=f"finished-{n}", definition_id="d", status=Status.DONE)
+        store.commit(finished, [], f"event-{n}", trace={"n": n})
+    store.commit(Execution(id="running", definition_id="d", status=Status.RUNNING), [], "event")
+    session.execute("UPDATE executions SET finished_at = now() - interval '1 day' WHERE id <> 'running'")
+    assert store.purge_finished(2 * 86400) == 0
+    assert store.purge_finished(3600, limit=2) == 2
+    assert store.purge_finished(3600) == 1
+    assert [item.id for item in store.list_executions().items] == ["running"]
+    assert session.execute("SELECT execution_id FROM processed_events").fetchall() == [("running",)]
+
+
+def test_the_archive_gets_each_before_it_goes(store: Any, session: "Connection[Any]") -> None:
+    session.execute("CREATE TABLE archived (id text, data text)")
+    session.execute(
+        "CREATE FUNCTION archive(text, text) RETURNS void LANGUAGE sql AS 'INSERT INTO public.archived VALUES ($1, $2)'"
+    )
+    exe = Execution(id="a", definition_id="d", status=Status.DONE)
+    store.save(exe)
+    assert store.purge_finished(0, archive="archive(text,text)") == 1
+    assert store.load("a") is None
+    (data,) = session.execute("SELECT data FROM archived WHERE id = 'a'").fetchone() or ()
+    assert Execution.model_validate_json(data) == exe
+
+
+def test_old_events_are_forgotten_in_batches(store: Any, exe: Execution) -> None:
+    for n in range(3):
+        store.commit(exe, [], f"event-{n}")
+    assert store.purge_processed(3600) == 0
+    assert store.purge_processed(0, limit=2) == 2
+    assert [store.is_processed(exe.id, f"event-{n}") for n in range(3)] == [False, False, True]
+
+
+def test_stats_say_how_much_there_is(store: Any, transport: Any, exe: Execution) -> None:
+    exe.status = Status.RUNNING
+    store.commit(**everything(exe))
+    transport.publish(exe.id, Event(kind="Paid"))
+    stats = store.stats()
+    assert 0 < stats.oldest_wait < 60
+    assert stats == Stats(
+        executions={"RUNNING": 1}, queued=1, oldest_wait=stats.oldest_wait, leased=0, outbox=1, broadcasts=1, spawns=1,
+        timers=1, overdue_timers=1, oldest_overdue=stats.oldest_overdue, dead_letters=0, processed_events=1,
+    )  # fmt: skip
+
+
+def test_health_names_what_is_wrong(store: Any, session: "Connection[Any]", exe: Execution) -> None:
+    def problems() -> list[str]:
+        return [problem.problem for problem in store.health() if "fsync" not in problem.detail]
+
+    assert problems() == []
+    session.execute("INSERT INTO timers VALUES ('e', 'p', 1)")
+    assert problems() == ["timers are overdue"]
+    session.execute("CREATE OR REPLACE FUNCTION harel_version() RETURNS text LANGUAGE sql AS 'SELECT ''1.7'''")
+    assert problems() == ["client and store are of different versions", "timers are overdue"]

@@ -3,6 +3,7 @@
 The asynchronous module is the source; `make generate` derives the synchronous one from it.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 from uuid import uuid4
@@ -12,7 +13,9 @@ from ..execution import Execution, ExecutionPage, Status
 from ..store._base import (
     CommitOutcomeUnknown,
     OutboxEntry,
+    Problem,
     SpawnEntry,
+    Stats,
     StoreConflict,
     StoreError,
     TimerOp,
@@ -20,6 +23,7 @@ from ..store._base import (
     is_serialization_failure,
 )
 from ..store._calls import Call, Calls, Emit, Outcome, Spawn
+from ..store._install import VERSION
 from ._session import AnswerLost, AsyncSession, run_on, transaction_on
 
 
@@ -246,6 +250,34 @@ class AsyncStoreMethods(AsyncSession[Calls]):
         """
         calls = await self._ready()
         return await self._run(calls.purge(execution_id, expected_version))
+
+    async def purge_finished(self, older_than: float, limit: int | None = 1000, archive: str | None = None) -> int:
+        """Removes up to `limit` executions (None: all) that finished more than `older_than` seconds ago, oldest first.
+
+        Everything of theirs goes with them, but one for which something still waits is left for another call. archive:
+        the function in the database that is called with the id and the data (both text) of each before it goes, such
+        as "archive.keep(text,text)", with nothing in its search path; where it raises, all stay. Returns how many.
+        """
+        calls = await self._ready()
+        return await self._run(calls.purge_finished(older_than, limit, archive))
+
+    async def purge_processed(self, older_than: float, limit: int | None = 10000) -> int:
+        """Forgets up to `limit` events (None: all) that were handled more than `older_than` seconds ago.
+
+        One that is delivered once more would be handled again. Returns how many were forgotten.
+        """
+        calls = await self._ready()
+        return await self._run(calls.purge_processed(older_than, limit))
+
+    async def stats(self) -> Stats:
+        """How much there is of everything; in milliseconds, however large the store is."""
+        calls = await self._ready()
+        return await self._run(calls.stats())
+
+    async def health(self) -> list[Problem]:
+        """What is wrong with the store, its server, or this client's version and clock; nothing where all is well."""
+        calls = await self._ready()
+        return await self._run(calls.health(VERSION, time.time()))
 
     async def ids_with_prefix(self, prefix: str) -> list[str]:
         """The ids of the executions that begin with these very characters, in the order of their bytes."""

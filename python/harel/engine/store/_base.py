@@ -37,6 +37,39 @@ class SpawnEntry:
     context: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Stats:
+    """The state of a store at one moment.
+
+    executions: how many by status. queued: messages; oldest_wait: seconds for which the first that can be claimed has
+    waited, None where none waits. outbox: events with a target; broadcasts: those without. oldest_overdue: seconds for
+    which the first overdue timer has been due. processed_events: rows of the ledger. Totals of 1000 or more are
+    estimates; leased, outbox and overdue_timers are counted, up to 10000.
+    """
+
+    executions: dict[str, int]
+    queued: int
+    oldest_wait: float | None
+    leased: int
+    outbox: int
+    broadcasts: int
+    spawns: int
+    timers: int
+    overdue_timers: int
+    oldest_overdue: float | None
+    dead_letters: int
+    processed_events: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is wrong with a store or its server, the figures, and what to do about it."""
+
+    problem: str
+    detail: str
+    remedy: str
+
+
 class StoreError(Exception):
     """Base of what a store itself raises. Errors of the database driver come through as they are."""
 

@@ -7,11 +7,12 @@ here stands only how to reach them.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, ExecutionSummary, Status
-from ._base import OutboxEntry, SpawnEntry, TimerOp, TraceEntry
+from ._base import OutboxEntry, Problem, SpawnEntry, Stats, TimerOp, TraceEntry
 from ._json import dump_dict, dump_model, load_entry, load_model
 
 Row = tuple[Any, ...]
@@ -119,6 +120,11 @@ class Calls(CallsOfSchema):
         self._take_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}take_outbox(%s)"
         self._settle_outbox = f"SELECT {prefix}settle_outbox(%s::bigint[])"
         self._purge = f"SELECT {prefix}purge(%s, %s)"
+        self._purge_finished = f"SELECT {prefix}purge_finished(%s, %s, %s::regprocedure)"
+        self._purge_processed = f"SELECT {prefix}purge_processed(%s, %s)"
+        numbers = ", ".join(field.name for field in fields(Stats)[1:])
+        self._stats = f"SELECT executions::text, {numbers} FROM {prefix}stats()"
+        self._health = f"SELECT problem, detail, remedy FROM {prefix}health(%s, %s)"
         self._ids_with_prefix = f"SELECT {prefix}ids_with_prefix(%s)"
         verbs = ("suspend", "resume", "cancel")
         self._control = {verb: f"SELECT {prefix}{verb}(%s)" for verb in verbs}
@@ -209,6 +215,18 @@ class Calls(CallsOfSchema):
 
     def purge(self, execution_id: str, expected_version: int) -> Call[bool]:
         return Call(self._purge, (execution_id, expected_version), scalar)
+
+    def purge_finished(self, older_than: float, limit: int | None, archive: str | None) -> Call[int]:
+        return Call(self._purge_finished, (older_than, limit, archive), scalar)
+
+    def purge_processed(self, older_than: float, limit: int | None) -> Call[int]:
+        return Call(self._purge_processed, (older_than, limit), scalar)
+
+    def stats(self) -> Call[Stats]:
+        return Call(self._stats, (), lambda rows: Stats(json.loads(rows[0][0]), *rows[0][1:]))
+
+    def health(self, version: str, now: float) -> Call[list[Problem]]:
+        return Call(self._health, (version, now), lambda rows: [Problem(*row) for row in rows])
 
     def ids_with_prefix(self, prefix: str) -> Call[list[str]]:
         return Call(self._ids_with_prefix, (prefix,), lambda rows: [row[0] for row in rows])

@@ -28,6 +28,7 @@ def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psyc
     import psycopg
     from psycopg.conninfo import make_conninfo
 
+    check_dsn(dsn)
     refusals = 0
     while True:
         try:
@@ -60,6 +61,20 @@ def _of_another_kind(dsn: str) -> bool:
         psycopg.connect(dsn, **OPTIONS, target_session_attrs="any").close()
         return True
     return False
+
+
+def check_dsn(dsn: str) -> None:
+    """Raises psycopg.ProgrammingError for what libpq cannot read, without a word of it: it may hold a password."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        conninfo_to_dict(dsn)
+        return
+    except psycopg.ProgrammingError:
+        # Raised outside, or the error of libpq, which quotes the DSN, would be its context.
+        pass
+    raise psycopg.ProgrammingError("the DSN is no connection string or URI that libpq understands")
 
 
 def dropped(connection: Any) -> bool:

@@ -4,6 +4,7 @@
 The asynchronous module is the source; `make generate` derives the synchronous one from it.
 """
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 from uuid import uuid4
@@ -13,7 +14,9 @@ from ..execution import Execution, ExecutionPage, Status
 from ._base import (
     CommitOutcomeUnknown,
     OutboxEntry,
+    Problem,
     SpawnEntry,
+    Stats,
     StoreConflict,
     StoreError,
     TimerOp,
@@ -21,6 +24,7 @@ from ._base import (
     is_serialization_failure,
 )
 from ._calls import Call, Calls, Emit, Outcome, Spawn
+from ._install import VERSION
 from ._session import AnswerLost, Session, run_on, transaction_on
 
 
@@ -245,6 +249,34 @@ class StoreMethods(Session[Calls]):
         """
         calls = self._ready()
         return self._run(calls.purge(execution_id, expected_version))
+
+    def purge_finished(self, older_than: float, limit: int | None = 1000, archive: str | None = None) -> int:
+        """Removes up to `limit` executions (None: all) that finished more than `older_than` seconds ago, oldest first.
+
+        Everything of theirs goes with them, but one for which something still waits is left for another call. archive:
+        the function in the database that is called with the id and the data (both text) of each before it goes, such
+        as "archive.keep(text,text)", with nothing in its search path; where it raises, all stay. Returns how many.
+        """
+        calls = self._ready()
+        return self._run(calls.purge_finished(older_than, limit, archive))
+
+    def purge_processed(self, older_than: float, limit: int | None = 10000) -> int:
+        """Forgets up to `limit` events (None: all) that were handled more than `older_than` seconds ago.
+
+        One that is delivered once more would be handled again. Returns how many were forgotten.
+        """
+        calls = self._ready()
+        return self._run(calls.purge_processed(older_than, limit))
+
+    def stats(self) -> Stats:
+        """How much there is of everything; in milliseconds, however large the store is."""
+        calls = self._ready()
+        return self._run(calls.stats())
+
+    def health(self) -> list[Problem]:
+        """What is wrong with the store, its server, or this client's version and clock; nothing where all is well."""
+        calls = self._ready()
+        return self._run(calls.health(VERSION, time.time()))
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
         """The ids of the executions that begin with these very characters, in the order of their bytes."""
