@@ -79,13 +79,18 @@ def contents(dsn: str, schema: str | None = None) -> dict[str, list[str]]:
         }
 
 
-def works_on(dsn: str, lease: Lease, schema: str | None = None) -> None:
-    """Proves that nothing of what fill() left is lost to a worker, and that no number is given twice."""
+def works_on(dsn: str, lease: Lease, schema: str | None = None, *, exact: bool = True) -> None:
+    """Proves that nothing of what fill() left is lost to a worker, and that no number is given to two rows.
+
+    exact: whether the sequences are where they were, so that no number is left out or given again at all.
+    """
     store = PostgresStore.from_dsn(dsn, schema=schema, create_schema=False)
     transport = PostgresTransport.from_dsn(dsn, schema=schema, create_schema=False)
-    # It gave three children and six events to each of five, and the last of each went.
-    assert store.commit(Execution(definition_id="d"), [(None, Event(kind="Told"))], spawns=[("new", "", {})]) == [31]
-    assert [entry.seq for entry in store.pending_spawns()] == [*range(1, 15), 16]
+    # There were thirty events and fifteen children, and the last of each went.
+    (told,) = store.commit(Execution(definition_id="d"), [(None, Event(kind="Told"))], spawns=[("new", "", {})])
+    *spawns, new = [entry.seq for entry in store.pending_spawns()]
+    assert (told, new) == (31, 16) if exact else told >= 30 and new >= 15
+    assert spawns == [*range(1, 15)]
     tick = transport.tick()
     assert (tick.spawned, tick.relayed, tick.fired) == (15, 15, 5)
     handled: dict[str, list[str]] = {}
