@@ -4,11 +4,9 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-
-from servers import server
 
 from harel.embedded import EmbeddedServer
+from servers import server
 
 
 class Standby(EmbeddedServer):
