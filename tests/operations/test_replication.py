@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 
 import pytest
-from cluster import Standby
+from cluster import Standby, programs_of
 from filled import TABLES, contents, fill, rows, works_on
 from wire import until
 
@@ -17,9 +17,9 @@ AHEAD = """
 """
 
 
-@pytest.mark.parametrize("clock", ["the same", "ahead"])
-def test_a_promoted_standby_has_all_and_works_on(clock: str) -> None:
-    with ExitStack() as closing:
+@pytest.mark.parametrize(("clock", "version"), [("the same", 18), ("ahead", 15)])
+def test_a_promoted_standby_has_all_and_works_on(clock: str, version: int) -> None:
+    with ExitStack() as closing, programs_of(version):
         primary = closing.enter_context(EmbeddedServer(settings={"fsync": "off"}))
         rows(primary.dsn, "CREATE EXTENSION harel")
         standby = closing.enter_context(Standby(primary))

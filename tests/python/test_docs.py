@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
-from harel import Event, Execution
+from harel import Event, Execution, PostgresStore
 from harel.worker import Worker
 
 ROOT = Path(__file__).parents[2]
@@ -43,16 +44,36 @@ def test_the_python_of_the_readme_runs(dsn: str) -> None:
         ]
 
 
-def test_the_roles_of_the_installation_page(dsn: str) -> None:
-    create, grant = blocks("docs/how-to/install.md", "sql")
+def test_the_sql_of_the_installation_page_runs(dsn: str) -> None:
+    create, grant, publication, sequences, drop = blocks("docs/how-to/install.md", "sql")
     with psycopg.connect(dsn) as session:
         session.execute(create)
         session.execute("CREATE ROLE order_workers; CREATE ROLE dashboard; CREATE ROLE former_worker")
         session.execute(grant)
         session.execute("SET ROLE dashboard")
         assert session.execute("SELECT count(*) FROM harel.harel_list()").fetchone() == (0,)
+        session.execute("RESET ROLE")
+        session.execute(publication)
+        published = session.execute("SELECT count(*) FROM pg_publication_tables WHERE schemaname = 'harel'").fetchone()
+        assert published == session.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'harel'").fetchone()
+        assert session.execute(sequences).fetchone() == (0,)
+        with pytest.raises(psycopg.errors.DependentObjectsStillExist) as refused, session.transaction():
+            session.execute("DROP EXTENSION harel")
+        page = (ROOT / "docs/how-to/install.md").read_text()
+        assert f"    ERROR:  {refused.value.diag.message_primary}\n" in page
+        assert f"    DETAIL:  {refused.value.diag.message_detail}\n" in page
+        session.execute("DROP PUBLICATION harel")
+        session.execute(drop)
+        assert session.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'harel'").fetchone() == (0,)
         # The roles are the server's and not the database's.
         session.rollback()
+
+
+def test_the_python_of_the_installation_page_runs(dsn: str) -> None:
+    (block,) = blocks("docs/how-to/install.md", "python")
+    names: dict[str, Any] = {"PostgresStore": PostgresStore}
+    exec(block.replace("postgresql://localhost:6432/app", dsn), names)
+    names["store"].close()
 
 
 def test_the_script_without_python(dsn: str) -> None:
