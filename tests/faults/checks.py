@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 import psycopg
-from clients import COUNTER
 
 from harel.replay import Log, prove
+
+from .clients import COUNTER
 
 
 def check(log: Log, dsn: str, entries: list[dict[str, Any]]) -> int:

@@ -2,32 +2,39 @@
 
 import os
 import random
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import psycopg
-from clients import InProcess
-from proxy import Cut, Proxy
 from psycopg.conninfo import make_conninfo
 
-from harel.embedded import EmbeddedServer
+from harel.embedded import EmbeddedServer, EmbeddedServerError
+from harel.replay import Log
+
+from .clients import InProcess
+from .proxy import Cut, Proxy
 
 
 class Disturbance:
-    """Something that is done again and again, at random moments, between begin() and end().
+    """Something that is done at random moments between begin() and end(): so many `times`, or again and again.
 
     `options` are settings of the sessions that are disturbed.
     """
 
     options = ""
     in_processes = False
-    # Seconds between one time and the next, at most, and how often.
+    # Whether clients connect by the proxy.
+    proxied = True
+    # In the middle of the work, by how much of it is done; 0: at any time, as long as it lasts.
+    times = 0
+    # Seconds between one time and the next, at most.
     pause = 0.15
-    most = 1000
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -36,8 +43,8 @@ class Disturbance:
         self._failure: BaseException | None = None
         self._thread = Thread(target=self._run)
 
-    def begin(self, server: EmbeddedServer, dsn: str, proxy: Proxy, members: list[Any]) -> None:
-        self.server, self.dsn, self.proxy, self.members = server, dsn, proxy, members
+    def begin(self, server: EmbeddedServer, dsn: str, proxy: Proxy, members: list[Any], log: Log) -> None:
+        self.server, self.dsn, self.proxy, self.members, self.log = server, dsn, proxy, members, log
         self.prepare()
         self._thread.start()
 
@@ -59,12 +66,22 @@ class Disturbance:
 
     def _run(self) -> None:
         try:
-            for _ in range(self.most):
-                if self._over.wait(self.chance.uniform(0, self.pause)):
-                    break
+            moments = sorted(self.chance.random() * 0.8 * self.log.events for _ in range(self.times))
+            for moment in moments:
+                while self._done() < moment and not self._over.wait(0.01):
+                    pass
+                self.disturb()
+            while not self.times and not self._over.wait(self.chance.uniform(0, self.pause)):
                 self.disturb()
         except BaseException as error:
             self._failure = error
+
+    def _done(self) -> int:
+        """How many events have been applied."""
+        with suppress(psycopg.OperationalError), psycopg.connect(self.dsn) as session:
+            [(events,)] = session.execute(_DONE, [self.log.definition_id])
+            return int(events)
+        return 0
 
     def _rest(self, seconds: float) -> None:
         self._over.wait(seconds)
@@ -74,8 +91,7 @@ class Kill(Disturbance):
     """SIGKILL of a client or worker process."""
 
     in_processes = True
-    pause = 0.8
-    most = 6
+    times = 4
 
     def disturb(self) -> None:
         member: InProcess = self.chance.choice(self.members)
@@ -85,8 +101,7 @@ class Kill(Disturbance):
 class Crash(Disturbance):
     """The server is stopped at once, as by a crash, and started again."""
 
-    pause = 1.5
-    most = 4
+    times = 3
 
     def disturb(self) -> None:
         self.server.stop("immediate")
@@ -115,7 +130,7 @@ class TerminateCommitted(Disturbance):
             session.execute("SELECT pg_reload_conf()")
             until = time.monotonic() + self.chance.uniform(0.05, 0.2)
             while time.monotonic() < until and not self._over.is_set():
-                for (pid,) in session.execute(f"{_BACKENDS} AND wait_event = 'SyncRep'").fetchall():
+                for (pid,) in session.execute(_WAITING_FOR_STANDBY).fetchall():
                     session.execute("SELECT pg_terminate_backend(%s)", [pid])
                     self.tally["terminations"] += 1
                 self._rest(0.02)
@@ -176,11 +191,11 @@ class Cancel(Disturbance):
 class FullDisk(Disturbance):
     """The disk of the WAL is full, so that the server goes down; then there is room again and it is started."""
 
-    pause = 1.0
-    wal_folder: str
+    times = 2
+    wal: Path
 
     def disturb(self) -> None:
-        filler = os.path.join(self.wal_folder, "filler")
+        filler = self.wal / "filler"
         with suppress(OSError), open(filler, "wb", buffering=0) as file:
             while True:
                 file.write(bytes(1 << 16))
@@ -190,17 +205,53 @@ class FullDisk(Disturbance):
                 # To the next segment, for which there is no room, before long.
                 session.execute("SELECT pg_logical_emit_message(true, 'filler', repeat('x', 1000000))")
                 assert time.monotonic() < deadline, "the disk is full, and the server does not mind"
-        os.unlink(filler)
+        filler.unlink()
         # It may have come up by itself, or have failed to.
-        with suppress(Exception):
+        with suppress(EmbeddedServerError):
             self.server.stop("immediate")
         self.server.start()
         self.tally["full disks"] += 1
 
 
+class Failover(Disturbance):
+    """The primary is lost while commits wait for the standby, which is promoted in its place.
+
+    Of those that wait, some backends are terminated before: what they have committed can be seen, and will be lost.
+    """
+
+    proxied = False
+    times = 1
+    standby: EmbeddedServer
+
+    def disturb(self) -> None:
+        with (
+            psycopg.connect(self.server.dsn, autocommit=True) as primary,
+            psycopg.connect(self.standby.dsn, autocommit=True) as standby,
+        ):
+            [(receiver,)] = standby.execute("SELECT pid FROM pg_stat_wal_receiver")
+            os.kill(receiver, signal.SIGSTOP)
+            until = time.monotonic() + self.chance.uniform(0, 0.5)
+            while time.monotonic() < until:
+                for (pid,) in primary.execute(_WAITING_FOR_STANDBY).fetchall():
+                    primary.execute("SELECT pg_terminate_backend(%s)", [pid])
+                    self.tally["terminations"] += 1
+                self._rest(0.02)
+            self.server.stop("immediate")
+        os.kill(receiver, signal.SIGCONT)
+        self._rest(self.chance.uniform(0, 0.5))
+        self.standby.promote()
+        self.tally["failovers"] += 1
+
+
+_DONE = "SELECT coalesce(sum(version - 1), 0) FROM executions WHERE definition_id = %s"
+
 _BACKENDS = """
     SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+
+_WAITING_FOR_STANDBY = """
+    SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND wait_event = 'SyncRep'
 """
 
 

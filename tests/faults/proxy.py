@@ -183,18 +183,21 @@ class _Connection:
                 cut = self._answer
                 if cut is None:
                     self._client.sendall(answer)
+                    answer = b""
                 elif not _is_complete(answer):
                     continue
                 elif cut is Cut.DELAY_ANSWER:
                     time.sleep(DELAY)
+                    # Before it, as with it the next request may come, and another thread sets what is to be done then.
+                    self._answer = None
                     self._client.sendall(answer)
+                    answer = b""
                 elif cut is Cut.DEAF:
                     self._hold()
                 else:
                     if cut is Cut.MIDDLE:
                         self._client.sendall(answer[: len(answer) // 2])
                     raise OSError
-                answer, self._answer = b"", None
         self.cut()
         self._server.close()
 

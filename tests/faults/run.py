@@ -11,8 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from checks import check
-from clients import (
+from psycopg.conninfo import make_conninfo
+
+from harel import Execution, PostgresStore, PostgresTransport
+from harel.embedded import EmbeddedServer
+from harel.replay import COLUMNS, Log, read_log, row_event
+
+from .checks import check
+from .clients import (
     InProcess,
     InThread,
     Task,
@@ -22,13 +28,8 @@ from clients import (
     tally,
     until,
 )
-from disturbances import Disturbance, with_options
-from proxy import Proxy
-from psycopg.conninfo import make_conninfo
-
-from harel import Execution, PostgresStore, PostgresTransport
-from harel.embedded import EmbeddedServer
-from harel.replay import COLUMNS, Log, read_log, row_event
+from .disturbances import Disturbance, with_options
+from .proxy import Proxy
 
 # Far longer than a run takes.
 DEADLINE = 120.0
@@ -85,8 +86,8 @@ def run(
     """
     chance = disturbance.chance
     log = slice_of_log(chance, events, folder)
-    with Proxy(dsn) as proxy:
-        ours = with_options(proxy.dsn, disturbance.options)
+    with Proxy(server.dsn if not disturbance.proxied else dsn) as proxy:
+        ours = with_options(proxy.dsn if disturbance.proxied else dsn, disturbance.options)
         kinds = ("sync", "async") if not workers else ("worker", "worker")
         tasks = [
             Task(
@@ -97,7 +98,7 @@ def run(
         ]  # fmt: skip
         members = [_member(task, disturbance.in_processes) for task in tasks]
         try:
-            disturbance.begin(server, dsn, proxy, members)
+            disturbance.begin(server, dsn, proxy, members, log)
             try:
                 if workers:
                     publish(log, dsn)
@@ -112,6 +113,7 @@ def run(
             for member in members:
                 if isinstance(member, InProcess):
                     member.stop()
+    assert not disturbance.times or disturbance.tally, "all was done before it was disturbed"
     entries = notes(folder)
     compared = check(log, dsn, entries)
     counted = {"runs": 1, "events": log.events, "commits compared": compared}

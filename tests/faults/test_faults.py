@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from disturbances import DISTURBANCES
-from run import database, run, source
 
 from harel.embedded import EmbeddedServer
+
+from .disturbances import DISTURBANCES
+from .run import database, run, source
 
 SEED = int(os.environ.get("HAREL_FAULT_SEED") or random.randrange(10**6))
 RUNS = int(os.environ.get("HAREL_FAULT_RUNS") or 200)

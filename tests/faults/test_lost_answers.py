@@ -1,14 +1,28 @@
 """A commit whose answer is lost is committed once or not at all, and the client says which."""
 
+import asyncio
+import inspect
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import psycopg
+import psycopg_pool
 import pytest
-from proxy import Cut, Proxy
 from wire import KINDS, opened
 
-from harel import CommitOutcomeUnknown, Event, Execution, StoreConflict, TimerOp
+from harel import (
+    AsyncPostgresStore,
+    CommitOutcomeUnknown,
+    Event,
+    Execution,
+    InvalidArgument,
+    PostgresStore,
+    StoreConflict,
+    TimerOp,
+)
+
+from .proxy import Cut, Proxy
 
 # A commit of what happened before the connection was lost, and of what happened after the commit itself.
 LOST = [Cut.BEFORE, Cut.SENT, Cut.AFTER, Cut.MIDDLE]
@@ -175,11 +189,118 @@ def test_without_a_server_the_outcome_is_unknown_and_trying_again_with_the_event
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mistake_is_a_mistake_also_on_the_second_connection(proxy: Proxy, kind: str) -> None:
-    from harel import InvalidArgument
-
     with opened(kind, proxy.dsn) as store:
         exe = Execution(id="cut", definition_id="orders")
         proxy.once(Cut.BEFORE, COMMIT)
         with pytest.raises(InvalidArgument):
             store.commit(exe, [], timers=[TimerOp("snooze", "path")])
         assert exe.version == 0
+
+
+class Injected:
+    """A store of either kind over a connection, or a pool of them, that is the caller's."""
+
+    def __init__(self, kind: str, dsn: str, **options: Any) -> None:
+        self._runner = asyncio.Runner()
+        self._kind = kind
+        if kind == "sync":
+            self.connection: Any = psycopg.connect(dsn, **options)
+            self._store: Any = PostgresStore(self.connection)
+        else:
+            self.connection = self._runner.run(psycopg.AsyncConnection.connect(dsn, **options))
+            self._store = AsyncPostgresStore(self.connection)
+
+    def execute(self, sql: str) -> None:
+        self._call(self.connection.execute, sql)
+
+    def commit(self, exe: Execution) -> Any:
+        return self._call(everything, self._store, exe, None)
+
+    def close(self) -> None:
+        self._call(self.connection.close)
+        self._runner.close()
+
+    def _call(self, function: Any, *args: Any) -> Any:
+        result = function(*args)
+        return self._runner.run(result) if inspect.iscoroutine(result) else result
+
+
+@pytest.mark.parametrize("cut", LOST, ids=lambda cut: cut.name)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_single_connection_of_the_callers_leaves_the_outcome_unknown(
+    proxy: Proxy, store_dsn: str, kind: str, cut: Cut
+) -> None:
+    with closing(Injected(kind, proxy.dsn, autocommit=True)) as store:
+        exe = Execution(id="cut", definition_id="orders")
+        store.commit(exe)
+        proxy.once(cut, COMMIT)
+        with pytest.raises(CommitOutcomeUnknown) as unknown:
+            store.commit(exe)
+        assert isinstance(unknown.value.__cause__, psycopg.OperationalError)
+        assert exe.version == 1
+
+
+@pytest.mark.parametrize("cut", LOST, ids=lambda cut: cut.name)
+@pytest.mark.parametrize("kind", KINDS)
+def test_before_a_connection_of_the_callers_was_told_to_commit_nothing_was_written(
+    proxy: Proxy, store_dsn: str, kind: str, cut: Cut
+) -> None:
+    with closing(Injected(kind, proxy.dsn)) as store:
+        exe = Execution(id="cut", definition_id="orders")
+        store.commit(exe)
+        proxy.once(cut, COMMIT)
+        with pytest.raises(psycopg.OperationalError):
+            store.commit(exe)
+        assert exe.version == 1
+        assert query(store_dsn, "SELECT version FROM executions") == [(1,)]
+
+
+@pytest.mark.parametrize("cut", LOST, ids=lambda cut: cut.name)
+@pytest.mark.parametrize("kind", KINDS)
+def test_once_a_connection_of_the_callers_was_told_to_commit_the_outcome_is_unknown(
+    proxy: Proxy, kind: str, cut: Cut
+) -> None:
+    with closing(Injected(kind, proxy.dsn)) as store:
+        exe = Execution(id="cut", definition_id="orders")
+        store.commit(exe)
+        proxy.once(cut, "COMMIT")
+        with pytest.raises(CommitOutcomeUnknown):
+            store.commit(exe)
+        assert exe.version == 1
+
+
+@pytest.mark.parametrize("autocommit", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_a_transaction_of_the_callers_the_error_of_the_driver_comes_through(
+    proxy: Proxy, store_dsn: str, kind: str, autocommit: bool
+) -> None:
+    with closing(Injected(kind, proxy.dsn, autocommit=autocommit)) as store:
+        exe = Execution(id="cut", definition_id="orders")
+        store.execute("BEGIN" if autocommit else "SELECT 1")
+        proxy.once(Cut.AFTER, COMMIT)
+        with pytest.raises(psycopg.OperationalError):
+            store.commit(exe)
+        assert exe.version == 0
+        assert query(store_dsn, "SELECT version FROM executions") == []
+
+
+def test_a_pool_of_the_callers_serves_to_find_out(proxy: Proxy, store_dsn: str) -> None:
+    async def use() -> None:
+        async with psycopg_pool.AsyncConnectionPool(proxy.dsn, min_size=1, max_size=2, open=False) as pool:
+            store = AsyncPostgresStore(pool)
+            exe = Execution(id="cut", definition_id="orders")
+            await store.save(exe)
+            for word in (COMMIT, "COMMIT"):
+                version = exe.version
+                # Loss before COMMIT is sent is an error of the driver, as on a single connection.
+                proxy.once(Cut.AFTER, word)
+                if word == COMMIT:
+                    with pytest.raises(psycopg.OperationalError):
+                        await store.save(exe)
+                    assert exe.version == version
+                else:
+                    await store.save(exe)
+                    assert exe.version == version + 1
+        assert query(store_dsn, "SELECT version FROM executions") == [(2,)]
+
+    asyncio.run(use())

@@ -1,0 +1,1 @@
+"""Faults of every kind, done to clients, connections and servers while they work."""
