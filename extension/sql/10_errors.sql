@@ -1,7 +1,7 @@
 -- Mistakes of a caller that more than one function meets. The codes of class ST:
 --
 --   ST001  an id, path or other key is missing, empty or too long
---   ST002  a version, or a trace cap, is out of range
+--   ST002  a version, a trace cap, or the number of a trace entry, is out of range
 --   ST003  the data of an execution is missing or not JSON, or a text that goes with it is missing
 --   ST004  parallel arrays of unequal length or shape, or with a NULL where a value is needed
 --   ST005  an unknown timer action
@@ -10,9 +10,9 @@
 --   ST008  a limit that is out of range
 --   ST009  an unknown role or kind of access
 --   ST010  a priority that is out of range
---   ST011  a duration that is missing, negative or not finite
---   ST012  a function to archive executions that does not take what it is given
---   ST013  tables that harel_adopt() cannot take over
+--   ST011  a duration that is missing, negative, NaN or beyond 1e300 seconds
+--   ST013  a function to archive executions that does not take what it is given
+--   ST014  tables that harel_adopt() cannot take over
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
@@ -89,17 +89,17 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF (p_seconds >= 0 AND p_seconds < 'Infinity') IS NOT TRUE THEN
+    IF (p_seconds BETWEEN 0 AND 1e300) IS NOT TRUE THEN
         RAISE EXCEPTION USING
             ERRCODE = 'ST011',
-            MESSAGE = format('the %s must be a number of seconds, 0 or more', p_what),
+            MESSAGE = format('the %s must be a number of seconds from 0 to 1e300', p_what),
             DETAIL = format('The %s is %s.', p_what, coalesce(p_seconds::text, 'NULL')),
-            HINT = 'Pass a finite duration in seconds.';
+            HINT = 'Pass a duration in seconds, for instance 30.';
     END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_duration(text, double precision)
-IS 'Internal. Raises ST011 for a duration that is missing, negative, NaN or infinite.';
+IS 'Internal. Raises ST011 for a duration that is missing, negative, NaN or too long.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_duration(text, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__check_priority(p_group_id text, p_priority integer) RETURNS void
@@ -129,7 +129,8 @@ BEGIN
     IF p_now IS NULL THEN
         RETURN extract(epoch FROM clock_timestamp());
     END IF;
-    IF abs(p_now) < 'Infinity' THEN
+    -- A duration can be added without leaving the range of the type.
+    IF abs(p_now) <= 1.7e308 THEN
         RETURN p_now;
     END IF;
     PERFORM @extschema@.harel__refuse_time('The clock of a call', p_now);

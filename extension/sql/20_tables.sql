@@ -2,7 +2,7 @@ DO $$
 BEGIN
     IF to_regclass('@extschema@.executions') IS NOT NULL THEN
         RAISE EXCEPTION USING
-            ERRCODE = 'ST013',
+            ERRCODE = 'ST014',
             MESSAGE = 'the schema has a table named executions already',
             DETAIL = format('%s was created by another program.', to_regclass('@extschema@.executions')),
             HINT = 'Create the store in a schema of its own: CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel; '

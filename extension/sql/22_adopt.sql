@@ -28,7 +28,7 @@ BEGIN
     );
     IF p_schema IS NULL OR p_schema = '@extschema@'::regnamespace::name OR v_missing IS NOT NULL THEN
         RAISE EXCEPTION USING
-            ERRCODE = 'ST013',
+            ERRCODE = 'ST014',
             MESSAGE = 'the schema does not hold the six tables of another program',
             DETAIL = CASE
                 WHEN p_schema IS NULL THEN 'The schema is NULL.'
@@ -49,7 +49,7 @@ BEGIN
     ) AS f (tab);
     IF v_full IS NOT NULL THEN
         RAISE EXCEPTION USING
-            ERRCODE = 'ST013',
+            ERRCODE = 'ST014',
             MESSAGE = 'the store is not empty',
             DETAIL = format('There are rows in %s.', v_full),
             HINT = 'Adopt the tables of another program into a store that was just created.';
@@ -57,7 +57,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_adoption(name)
-IS 'Internal. Raises ST013 unless a schema holds the six tables and this store is empty.';
+IS 'Internal. Raises ST014 unless a schema holds the six tables and this store is empty.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
@@ -193,6 +193,6 @@ COMMENT ON FUNCTION @extschema@.harel_adopt(name)
 IS
 'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the '
 'fields kept beside data, and the sequences, into this store, which must be empty. The tables stay there as '
-'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, '
+'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST014, '
 'and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
 REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;

@@ -225,7 +225,7 @@ DECLARE
     v_token uuid := gen_random_uuid();
 BEGIN
     IF (octet_length(p_worker) BETWEEN 1 AND 1000
-        AND p_visibility >= 0 AND p_visibility < 'Infinity'
+        AND p_visibility BETWEEN 0 AND 1e300
         AND p_limit >= 0
         AND p_min_priority BETWEEN 0 AND 4) IS NOT TRUE
     THEN

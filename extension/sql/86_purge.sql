@@ -89,7 +89,7 @@ BEGIN
         WHERE p.oid = p_archive AND p.prokind = 'f' AND oidvectortypes(p.proargtypes) = 'text, text'
     ) THEN
         RAISE EXCEPTION USING
-            ERRCODE = 'ST012',
+            ERRCODE = 'ST013',
             MESSAGE = 'the archive must be a function of an id and its data, both text',
             DETAIL = format('It is %s.', p_archive),
             HINT = 'Pass for instance ''archive.keep(text,text)''::regprocedure.';
@@ -97,7 +97,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_archive(regprocedure)
-IS 'Internal. Raises ST012 for a function that cannot be called with two texts.';
+IS 'Internal. Raises ST013 for a function that cannot be called with two texts.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_archive(regprocedure) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_purge_finished(
@@ -153,7 +153,7 @@ IS
 'each with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or '
 'whose children are yet to be created, and one that is being worked on, is left for another call. p_archive: a '
 'function called with the id and the data of each before it goes, with nothing but pg_catalog in the search path; '
-'where it raises, all stay. Returns how many were removed. Raises ST006, ST008, ST011 or ST012.';
+'where it raises, all stay. Returns how many were removed. Raises ST006, ST008, ST011 or ST013.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 FROM PUBLIC;
 

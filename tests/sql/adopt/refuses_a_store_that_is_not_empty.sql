@@ -10,7 +10,7 @@ CREATE TABLE other.trace (execution_id text, idx int, entry text);
 INSERT INTO other.executions VALUES ('a', 'd', '{}', 1);
 DO $$ BEGIN PERFORM harel_commit_cas('e', 'd', '{}', 0); END $$;
 
-SELECT throws_ok($$SELECT harel_adopt('other')$$, 'ST013', NULL, 'what is there could be the same execution');
+SELECT throws_ok($$SELECT harel_adopt('other')$$, 'ST014', NULL, 'what is there could be the same execution');
 SELECT is(ARRAY(SELECT id FROM executions), '{e}', 'it stays as it was');
 
 SELECT * FROM finish();

@@ -10,11 +10,11 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-SELECT throws_ok('SELECT harel_adopt(NULL)', 'ST013', NULL, 'no schema');
-SELECT throws_ok($$SELECT harel_adopt('nowhere')$$, 'ST013', NULL, 'one that does not exist');
-SELECT throws_ok($$SELECT harel_adopt('public')$$, 'ST013', NULL, 'that of the store itself');
+SELECT throws_ok('SELECT harel_adopt(NULL)', 'ST014', NULL, 'no schema');
+SELECT throws_ok($$SELECT harel_adopt('nowhere')$$, 'ST014', NULL, 'one that does not exist');
+SELECT throws_ok($$SELECT harel_adopt('public')$$, 'ST014', NULL, 'that of the store itself');
 SELECT ok(
-    (SELECT m.code = 'ST013' AND m.detail ~ 'Schema other lacks executions.data text, outbox.event text' AND m.hint <> ''
+    (SELECT m.code = 'ST014' AND m.detail ~ 'Schema other lacks executions.data text, outbox.event text' AND m.hint <> ''
         FROM pg_temp.mistake($$SELECT harel_adopt('other')$$) m), 'tables of another kind, and says what is missing'
 );
 SELECT is((SELECT count(*) FROM pg_class WHERE relname = 'executions_adopted'), 0::bigint, 'nothing is renamed');

@@ -1,7 +1,7 @@
 SELECT plan(6);
 
 SELECT throws_ok(
-    'SELECT * FROM harel_extend(NULL, NULL, NULL)', 'ST011', 'the visibility must be a number of seconds, 0 or more',
+    'SELECT * FROM harel_extend(NULL, NULL, NULL)', 'ST011', 'the visibility must be a number of seconds from 0 to 1e300',
     'NULL'
 );
 SELECT throws_ok('SELECT * FROM harel_extend(NULL, NULL, -1)', 'ST011', NULL, '-1');

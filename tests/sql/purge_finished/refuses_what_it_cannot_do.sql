@@ -7,7 +7,7 @@ SELECT throws_ok('SELECT harel_purge_finished(-1)', 'ST011', NULL, 'a negative o
 SELECT throws_ok($$SELECT harel_purge_finished('NaN')$$, 'ST011', NULL, 'one that is no number');
 SELECT throws_ok('SELECT harel_purge_finished(0, -1)', 'ST008', NULL, 'a negative limit');
 SELECT throws_ok(
-    $$SELECT harel_purge_finished(0, p_archive => 'length(text)')$$, 'ST012', NULL, 'an archive of other arguments'
+    $$SELECT harel_purge_finished(0, p_archive => 'length(text)')$$, 'ST013', NULL, 'an archive of other arguments'
 );
 SELECT throws_ok($$SELECT harel_purge_finished(0, p_now => 'Infinity')$$, 'ST006', NULL, 'no time');
 SELECT is(harel_purge_finished(1e300, p_now => -1e300), 0, 'nothing finished before all time');
