@@ -13,6 +13,23 @@ COMMENT ON FUNCTION @extschema@.harel__lock_new_trace(text)
 IS 'Internal. Waits for the other writers of the trace of an execution that has no row yet.';
 REVOKE ALL ON FUNCTION @extschema@.harel__lock_new_trace(text) FROM PUBLIC;
 
+-- Volatile, or the planner would call it to know what it returns.
+CREATE FUNCTION @extschema@.harel__refuse_trace(p_id text) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST002',
+        MESSAGE = 'a trace has no entry after number 2147483647',
+        DETAIL = format('Execution %L.', left(p_id, 40)),
+        HINT = 'Go on without a trace, or with another execution in its place.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_trace(text)
+IS 'Internal. Raises ST002 for a trace whose numbers are used up.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_trace(text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__push_trace(p_id text, p_entry text, p_max integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -30,7 +47,8 @@ BEGIN
     VALUES (
         p_id,
         coalesce(1 + (
-            SELECT t.idx FROM @extschema@.trace t
+            SELECT CASE WHEN t.idx < 2147483647 THEN t.idx ELSE @extschema@.harel__refuse_trace(p_id) END
+            FROM @extschema@.trace t
             WHERE t.execution_id = p_id
             ORDER BY t.idx DESC
             LIMIT 1
