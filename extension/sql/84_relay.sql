@@ -192,7 +192,7 @@ BEGIN
         PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
     END IF;
     IF v_suspended <> '{}' THEN
-        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED');
+        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED', false);
     END IF;
     DELETE FROM @extschema@.spawns s WHERE s.seq = ANY (v_seqs);
     RETURN cardinality(v_seqs);

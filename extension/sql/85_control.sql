@@ -1,6 +1,6 @@
 -- Data is text of the worker's making and stays so, but for the members that the store itself must change: they are
 -- replaced in the text as it stands, which keeps every other byte of every value.
-CREATE FUNCTION @extschema@.harel__set_member(p_id text, p_data text, p_key text, p_value text) RETURNS text
+CREATE FUNCTION @extschema@.harel__set_member(p_data text, p_key text, p_value text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -47,25 +47,42 @@ BEGIN
         v_last := v_tokens[i];
         EXIT WHEN v_first IS NULL OR v_tokens[v_first] = '[';
     END LOOP;
-    IF v_is_value OR NOT v_found THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST003',
-            MESSAGE = 'data must be a JSON object with a plain status and version',
-            DETAIL = format('Execution %L: data begins with %L.', left(p_id, 40), left(p_data, 40)),
-            HINT = 'Commit such data first; then its status can be changed from outside.';
-    END IF;
-    RETURN array_to_string(v_tokens, '');
+    RETURN CASE WHEN v_found AND NOT v_is_value THEN array_to_string(v_tokens, '') END;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__set_member(text, text, text, text)
+COMMENT ON FUNCTION @extschema@.harel__set_member(text, text, text)
 IS
-'Internal. Data with the value, a JSON text, of one member at its top level set; raises ST003 where it is no object.';
-REVOKE ALL ON FUNCTION @extschema@.harel__set_member(text, text, text, text) FROM PUBLIC;
+'Internal. Data with the value, a JSON text, of one member at its top level set; NULL where it is no object, or where '
+'that member is an object or an array.';
+REVOKE ALL ON FUNCTION @extschema@.harel__set_member(text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_control(p_id text, p_data text, p_version integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_version = 2147483647 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST002',
+            MESSAGE = 'an execution at the last version cannot be changed',
+            DETAIL = format('Execution %L: the version is %s.', left(p_id, 40), p_version),
+            HINT = 'Purge it, or go on with another execution in its place.';
+    END IF;
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST003',
+        MESSAGE = 'data must be a JSON object with a plain status and version',
+        DETAIL = format('Execution %L: data begins with %L.', left(p_id, 40), left(p_data, 40)),
+        HINT = 'Commit such data first; then its status can be changed from outside.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_control(text, text, integer)
+IS 'Internal. Raises ST002 or ST003 for an execution whose status cannot be changed.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_control(text, text, integer) FROM PUBLIC;
 
 -- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
 -- Whoever creates a child has locked its parent: the tree is whole once all in it are locked. The version moves, so
 -- that a worker in the middle of a step loses it.
-CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text) RETURNS boolean
+CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
@@ -110,17 +127,23 @@ BEGIN
     LOOP
         CONTINUE WHEN NOT @extschema@.harel__can_become(v_row.status, p_to);
         v_status := p_to;
-        v_data := @extschema@.harel__set_member(v_row.id, v_row.data, 'version', (v_row.version + 1)::text);
+        v_data := CASE WHEN v_row.version < 2147483647
+            THEN @extschema@.harel__set_member(v_row.data, 'version', (v_row.version + 1)::text)
+        END;
         -- One that was not RUNNING resumes as what it was.
         IF p_to = 'SUSPENDED' AND v_row.status NOT IN ('RUNNING', '') THEN
-            v_data := @extschema@.harel__set_member(v_row.id, v_data, 'resumes_as', to_json(v_row.status)::text);
+            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', to_json(v_row.status)::text);
         ELSIF p_to = 'RUNNING' THEN
             v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
             IF v_status <> p_to THEN
-                v_data := @extschema@.harel__set_member(v_row.id, v_data, 'resumes_as', 'null');
+                v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
             END IF;
         END IF;
-        v_data := @extschema@.harel__set_member(v_row.id, v_data, 'status', to_json(v_status)::text);
+        v_data := @extschema@.harel__set_member(v_data, 'status', to_json(v_status)::text);
+        IF v_data IS NULL THEN
+            CONTINUE WHEN NOT p_strict;
+            PERFORM @extschema@.harel__refuse_control(v_row.id, v_row.data, v_row.version);
+        END IF;
         PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
         v_changed := v_changed || v_row.id;
     END LOOP;
@@ -152,11 +175,12 @@ BEGIN
     RETURN v_changed <> '{}';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__control(text[], text)
+COMMENT ON FUNCTION @extschema@.harel__control(text[], text, boolean)
 IS
 'Internal. Brings executions, and all that descend from them, to SUSPENDED, RUNNING or CANCELLED where they can be; '
-'returns whether one was.';
-REVOKE ALL ON FUNCTION @extschema@.harel__control(text[], text) FROM PUBLIC;
+'returns whether one was. One whose data or version leaves no room for it raises ST002 or ST003, or, unless p_strict, '
+'is passed over.';
+REVOKE ALL ON FUNCTION @extschema@.harel__control(text[], text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__can_become(p_status text, p_to text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -192,7 +216,7 @@ BEGIN
         ORDER BY e.id
     );
     IF p_dry_run IS NOT TRUE THEN
-        PERFORM @extschema@.harel__control(v_ids, p_to);
+        PERFORM @extschema@.harel__control(v_ids, p_to, true);
     END IF;
     RETURN cardinality(v_ids);
 END
@@ -209,14 +233,14 @@ BEGIN
     IF p_id IS NULL THEN
         PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
-    RETURN @extschema@.harel__control(ARRAY[p_id], 'SUSPENDED');
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'SUSPENDED', true);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_suspend(text)
 IS
 'Suspends an execution and its children: their messages stay in the queue until harel_resume(), and a step in '
-'progress is lost. Returns whether anything was suspended. Raises ST001 for NULL, and ST003 for data that is no JSON '
-'object.';
+'progress is lost. Returns whether anything was suspended. Raises ST001 for NULL, and ST002 or '
+'ST003 where the last version is reached or data is no JSON object.';
 REVOKE ALL ON FUNCTION @extschema@.harel_suspend(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_suspend_all(
@@ -236,7 +260,7 @@ COMMENT ON FUNCTION @extschema@.harel_suspend_all(text, text[], boolean, boolean
 IS
 'harel_suspend() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
 'those without a parent; p_dry_run changes nothing. Returns how many match and can be suspended, not counting the '
-'children of these.';
+'children of these. Raises ST002 or ST003 for what cannot be by itself, and then none is.';
 REVOKE ALL ON FUNCTION @extschema@.harel_suspend_all(text, text[], boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_resume(p_id text) RETURNS boolean
@@ -247,13 +271,14 @@ BEGIN
     IF p_id IS NULL THEN
         PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
-    RETURN @extschema@.harel__control(ARRAY[p_id], 'RUNNING');
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'RUNNING', true);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_resume(text)
 IS
 'Resumes a suspended execution and its children, in the status that they had; their messages can be claimed again. '
-'Returns whether anything was resumed. Raises ST001 for NULL, and ST003 for data that is no JSON object.';
+'Returns whether anything was resumed. Raises ST001 for NULL, and ST002 or ST003 where the last version is reached or '
+'data is no JSON object.';
 REVOKE ALL ON FUNCTION @extschema@.harel_resume(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_resume_all(
@@ -273,7 +298,7 @@ COMMENT ON FUNCTION @extschema@.harel_resume_all(text, text[], boolean, boolean)
 IS
 'harel_resume() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
 'those without a parent; p_dry_run changes nothing. Returns how many match and can be resumed, not counting the '
-'children of these.';
+'children of these. Raises ST002 or ST003 for what cannot be by itself, and then none is.';
 REVOKE ALL ON FUNCTION @extschema@.harel_resume_all(text, text[], boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_cancel(p_id text) RETURNS boolean
@@ -284,14 +309,14 @@ BEGIN
     IF p_id IS NULL THEN
         PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
-    RETURN @extschema@.harel__control(ARRAY[p_id], 'CANCELLED');
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'CANCELLED', true);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_cancel(text)
 IS
 'Cancels an execution and its children: their timers and pending spawns are removed, their messages become dead '
-'letters, and a step in progress is lost. Returns whether anything was cancelled. Raises ST001 for NULL, and ST003 '
-'for data that is no JSON object.';
+'letters, and a step in progress is lost. Returns whether anything was cancelled. Raises ST001 for NULL, and ST002 '
+'or ST003 where the last version is reached or data is no JSON object.';
 REVOKE ALL ON FUNCTION @extschema@.harel_cancel(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_cancel_all(
@@ -311,7 +336,7 @@ COMMENT ON FUNCTION @extschema@.harel_cancel_all(text, text[], boolean, boolean)
 IS
 'harel_cancel() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
 'those without a parent; p_dry_run changes nothing. Returns how many match and can be cancelled, not counting the '
-'children of these.';
+'children of these. Raises ST002 or ST003 for what cannot be by itself, and then none is.';
 REVOKE ALL ON FUNCTION @extschema@.harel_cancel_all(text, text[], boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_send(

@@ -19,3 +19,7 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Internal functions that 1.1 calls by other arguments.
+DROP FUNCTION IF EXISTS @extschema@.harel__control(text[], text);
+DROP FUNCTION IF EXISTS @extschema@.harel__set_member(text, text, text, text);
