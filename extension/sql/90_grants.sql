@@ -14,7 +14,7 @@ BEGIN
             MESSAGE = 'unknown kind of access',
             DETAIL = format(
                 'Role %s, access %s.',
-                coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(p_access), 'NULL')
+                coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(left(p_access, 40)), 'NULL')
             ),
             HINT = 'Pass worker (loads, lists and commits), reader (loads and lists) or none.';
     END IF;
