@@ -1,7 +1,7 @@
 -- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
 -- texts are stored like any other; only the fields broken out of them have to be read in another way. The type json
 -- checks the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
--- are replaced by U+FFFD in a copy.
+-- are replaced by U+FFFD in a copy, and in a database of another encoding than UTF8 by a question mark.
 CREATE FUNCTION @extschema@.harel__decodable(p_data text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -14,11 +14,14 @@ BEGIN
     v_copy := replace(v_copy, '\u0000', '\ufffd');
     v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
     v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+    IF getdatabaseencoding() <> 'UTF8' THEN
+        v_copy := regexp_replace(v_copy, '\\u(?!00[0-7])[0-9a-fA-F]{4}', '?', 'g');
+    END IF;
     RETURN v_copy::json;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__decodable(text)
-IS 'Internal. A JSON text with U+FFFD for each escape that PostgreSQL has no character for.';
+IS 'Internal. A JSON text with another character for each escape that this database has none for.';
 REVOKE ALL ON FUNCTION @extschema@.harel__decodable(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb

@@ -1,10 +1,11 @@
--- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short.
+-- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the id
+-- are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
 CREATE FUNCTION @extschema@.harel__cursor(p_id text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_id bytea := convert_to(p_id, 'UTF8');
+    v_id bytea := convert_to(p_id, getdatabaseencoding());
 BEGIN
     RETURN replace(
         encode(decode('68317c', 'hex') || substr(sha256(v_id), 1, 4) || v_id, 'base64'), chr(10), ''
@@ -23,7 +24,7 @@ DECLARE
     v_id text;
 BEGIN
     BEGIN
-        v_id := convert_from(substr(decode(p_cursor, 'base64'), 8), 'UTF8');
+        v_id := convert_from(substr(decode(p_cursor, 'base64'), 8), getdatabaseencoding());
     EXCEPTION WHEN data_exception THEN
         v_id := NULL;
     END;

@@ -186,7 +186,10 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN left(encode(sha256(convert_to(array_to_string(p_parts, chr(31)), 'UTF8')), 'hex'), 32);
+    -- The bytes as the database has them: see harel__cursor().
+    RETURN left(
+        encode(sha256(convert_to(array_to_string(p_parts, chr(31)), getdatabaseencoding())), 'hex'), 32
+    );
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__derived_id(text[])
