@@ -9,6 +9,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from calls import FUNCTIONS, STORE, call
+
 INDEXES = Path(__file__).parents[2] / "extension/sql/21_indexes.sql"
 
 COLUMNS = {
@@ -65,85 +67,7 @@ EXTRA = {
 # Their values are good for the server that they are on: a store restored from a dump begins anew.
 REGISTERS = {"transport_floor", "transport_tend_at", "transport_lift_at", "transport_asleep_until"}
 
-# What the calls below act on: an execution of everything, whose first message is leased by the token of zeroes.
-STORE: LiteralString = """
-    SELECT harel_commit(
-        'e', 'd', '{"status": "RUNNING", "version": 1}', 0, 'ev', '{e,NULL}', '{a,b}', '{c}', '{p}', '{"{}"}',
-        '{schedule}', '{a}', '{1}'
-    );
-    SELECT harel_commit_cas('suspended', 'd', '{"status": "SUSPENDED", "version": 1}', 0);
-    SELECT harel_publish('e', 'a'), harel_publish('e', 'b'), harel_publish('unknown', 'c', 1);
-    UPDATE transport_groups SET token = '00000000-0000-0000-0000-000000000000', available_at = 1e12
-    WHERE group_id = 'e';
-    INSERT INTO dead_letters (group_id, seq, event, reason, attempts, published_at) VALUES ('e', 0, 'a', 'r', 1, now());
-"""
-LEASE: LiteralString = "'e', '00000000-0000-0000-0000-000000000000'"
-LEASES: LiteralString = "'{e}', '{00000000-0000-0000-0000-000000000000}'"
-
-# Each public function: its volatility and a call of it that a role with the right to it can make.
-FUNCTIONS: dict[str, tuple[str, LiteralString]] = {
-    "harel_load": ("s", "SELECT harel_load('e')"),
-    "harel_load_for_event": ("s", "SELECT harel_load_for_event('e', 'ev')"),
-    "harel_is_processed": ("s", "SELECT harel_is_processed('e', 'ev')"),
-    "harel_list": ("s", "SELECT * FROM harel_list('d', '{RUNNING}', true, 1)"),
-    "harel_read_trace": ("s", "SELECT * FROM harel_read_trace('e')"),
-    "harel_pending_outbox": ("s", "SELECT * FROM harel_pending_outbox(1)"),
-    "harel_pending_spawns": ("s", "SELECT * FROM harel_pending_spawns(1)"),
-    "harel_due_timers": ("s", "SELECT * FROM harel_due_timers(0, 1)"),
-    "harel_dead_letters": ("s", "SELECT * FROM harel_dead_letters('e', 1)"),
-    "harel_ids_with_prefix": ("s", "SELECT * FROM harel_ids_with_prefix('e', 1)"),
-    "harel_stats": ("s", "SELECT * FROM harel_stats()"),
-    "harel_health": ("s", "SELECT * FROM harel_health('1.1', 0)"),
-    "harel_channel": ("s", "SELECT harel_channel()"),
-    "harel_version": ("i", "SELECT harel_version()"),
-    "harel_commit_cas": ("v", "SELECT harel_commit_cas('new', 'd', '{}', 0, 'ev')"),
-    "harel_commit": (
-        "v",
-        "SELECT harel_commit('new', 'd', '{\"x\": \"\\u0000\"}', 0, 'ev', '{x}', '{a}', '{c}', '{p}', '{k}',"
-        " '{schedule,cancel}', '{a,a}', '{1,1}', 'step', 1)",
-    ),
-    "harel_commit_batch": ("v", "SELECT * FROM harel_commit_batch('{new}', '{d}', '{1}', '{0}')"),
-    "harel_outcome": ("v", "SELECT * FROM harel_outcome('e', 0, '00000000-0000-0000-0000-000000000000')"),
-    "harel_append_trace": ("v", "SELECT harel_append_trace('e', 'step', 1)"),
-    "harel_ack_outbox": ("v", "SELECT harel_ack_outbox(0)"),
-    "harel_take_outbox": ("v", "SELECT * FROM harel_take_outbox(1)"),
-    "harel_settle_outbox": ("v", "SELECT harel_settle_outbox('{1,2}')"),
-    "harel_ack_spawn": ("v", "SELECT harel_ack_spawn(0)"),
-    "harel_delete_timer": ("v", "SELECT harel_delete_timer('e', 'a', 0)"),
-    "harel_publish": ("v", "SELECT harel_publish('new', 'a', 4)"),
-    "harel_publish_many": ("v", "SELECT harel_publish_many('{new,e}', '{a,b}')"),
-    "harel_send": ("v", "SELECT harel_send('e', 'c')"),
-    "harel_claim": ("v", "SELECT * FROM harel_claim('w', 30, 2, 1)"),
-    "harel_ack": ("v", f"SELECT harel_ack({LEASE})"),
-    "harel_nack": ("v", f"SELECT harel_nack({LEASE}, p_max_attempts => 0)"),
-    "harel_extend": ("v", f"SELECT * FROM harel_extend({LEASES}, 30)"),
-    "harel_next": ("v", "SELECT * FROM harel_next('w', 30, 2, p_sleep => 1)"),
-    "harel_finish": (
-        "v",
-        f"SELECT * FROM harel_finish({LEASES},"
-        " '{d}', '{0}', '{1}', '{ev2}', '{1,1}', '{x,NULL}', '{a,b}', '{1}', '{d}', '{p}', '{0}',"
-        " '{1,1}', '{schedule,cancel}', '{b,a}', '{1,1}', '{step}', 1)",
-    ),
-    "harel_redrive": ("v", "SELECT harel_redrive('e')"),
-    "harel_relay": ("v", "SELECT harel_relay()"),
-    "harel_relay_spawns": ("v", "SELECT harel_relay_spawns()"),
-    "harel_fire_timers": ("v", "SELECT harel_fire_timers()"),
-    "harel_tick": ("v", "SELECT * FROM harel_tick()"),
-    "harel_suspend": ("v", "SELECT harel_suspend('e')"),
-    "harel_suspend_all": ("v", "SELECT harel_suspend_all('d', '{RUNNING}', true)"),
-    "harel_resume": ("v", "SELECT harel_resume('suspended')"),
-    "harel_resume_all": ("v", "SELECT harel_resume_all('d', '{SUSPENDED}', true)"),
-    "harel_cancel": ("v", "SELECT harel_cancel('e')"),
-    "harel_cancel_all": ("v", "SELECT harel_cancel_all()"),
-    "harel_purge": ("v", "SELECT harel_purge('e', 1)"),
-    "harel_purge_finished": ("v", "SELECT harel_purge_finished(0)"),
-    "harel_purge_processed": ("v", "SELECT harel_purge_processed(0)"),
-    "harel_adopt": ("v", "SELECT harel_adopt('another_program')"),
-    "harel_reset_sequences": ("v", "SELECT harel_reset_sequences()"),
-    "harel_protect": ("v", "SELECT harel_protect()"),
-    "harel_grant": ("v", "SELECT harel_grant('harel_contract_role', 'reader')"),
-}
-READERS = {name for name, (volatility, _) in FUNCTIONS.items() if volatility != "v"}
+READERS = {name for name, function in FUNCTIONS.items() if function.volatility != "v"}
 OWNERS = {"harel_grant", "harel_adopt", "harel_protect"}
 WORKERS = set(FUNCTIONS) - OWNERS
 
@@ -261,10 +185,10 @@ def test_each_access_allows_its_functions_and_no_others(postgresql: psycopg.Conn
     allowed: set[str] = set()
     refused: dict[str, str] = {}
     postgresql.execute("SET LOCAL ROLE harel_contract_role")
-    for name, (_, call) in FUNCTIONS.items():
+    for name, function in FUNCTIONS.items():
         with postgresql.transaction(force_rollback=True):
             try:
-                postgresql.execute(call)
+                postgresql.execute(call(name, function.arguments))
                 allowed.add(name)
             except psycopg.errors.InsufficientPrivilege as error:
                 refused[name] = str(error)
@@ -367,10 +291,10 @@ def test_a_grant_leaves_no_function_without_its_helpers(postgresql: psycopg.Conn
     postgresql.execute("CREATE ROLE harel_contract_role")
     postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
     postgresql.execute("SET LOCAL ROLE harel_contract_role")
-    for code, call in mistakes:
+    for code, mistake in mistakes:
         with pytest.raises(psycopg.Error) as caught, postgresql.transaction():
-            postgresql.execute(call)
-        assert caught.value.sqlstate == code, call
+            postgresql.execute(mistake)
+        assert caught.value.sqlstate == code, mistake
     postgresql.rollback()
 
 
