@@ -31,7 +31,7 @@ DROP FUNCTION IF EXISTS @extschema@.harel_commit(
 -- Mistakes of a caller that more than one function meets. The codes of class ST:
 --
 --   ST001  an id, path or other key is missing, empty or too long
---   ST002  a version, or a trace cap, is out of range
+--   ST002  a version, a trace cap, or the number of a trace entry, is out of range
 --   ST003  the data of an execution is missing or not JSON, or a text that goes with it is missing
 --   ST004  parallel arrays of unequal length or shape, or with a NULL where a value is needed
 --   ST005  an unknown timer action
@@ -40,9 +40,10 @@ DROP FUNCTION IF EXISTS @extschema@.harel_commit(
 --   ST008  a limit that is out of range
 --   ST009  an unknown role or kind of access
 --   ST010  a priority that is out of range
---   ST011  a duration that is missing, negative or not finite
---   ST012  a function to archive executions that does not take what it is given
---   ST013  tables that harel_adopt() cannot take over
+--   ST011  a duration that is missing, negative, NaN or beyond 1e300 seconds
+--   ST012  a value that its type does not hold: raised by clients, for what reaches no function
+--   ST013  a function to archive executions that does not take what it is given
+--   ST014  tables that harel_adopt() cannot take over
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
@@ -119,17 +120,17 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF (p_seconds >= 0 AND p_seconds < 'Infinity') IS NOT TRUE THEN
+    IF (p_seconds BETWEEN 0 AND 1e300) IS NOT TRUE THEN
         RAISE EXCEPTION USING
             ERRCODE = 'ST011',
-            MESSAGE = format('the %s must be a number of seconds, 0 or more', p_what),
+            MESSAGE = format('the %s must be a number of seconds from 0 to 1e300', p_what),
             DETAIL = format('The %s is %s.', p_what, coalesce(p_seconds::text, 'NULL')),
-            HINT = 'Pass a finite duration in seconds.';
+            HINT = 'Pass a duration in seconds, for instance 30.';
     END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_duration(text, double precision)
-IS 'Internal. Raises ST011 for a duration that is missing, negative, NaN or infinite.';
+IS 'Internal. Raises ST011 for a duration that is missing, negative, NaN or too long.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_duration(text, double precision) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__check_priority(p_group_id text, p_priority integer) RETURNS void
@@ -159,7 +160,8 @@ BEGIN
     IF p_now IS NULL THEN
         RETURN extract(epoch FROM clock_timestamp());
     END IF;
-    IF abs(p_now) < 'Infinity' THEN
+    -- A duration can be added without leaving the range of the type.
+    IF abs(p_now) <= 1.7e308 THEN
         RETURN p_now;
     END IF;
     PERFORM @extschema@.harel__refuse_time('The clock of a call', p_now);
@@ -198,7 +200,7 @@ BEGIN
     );
     IF p_schema IS NULL OR p_schema = '@extschema@'::regnamespace::name OR v_missing IS NOT NULL THEN
         RAISE EXCEPTION USING
-            ERRCODE = 'ST013',
+            ERRCODE = 'ST014',
             MESSAGE = 'the schema does not hold the six tables of another program',
             DETAIL = CASE
                 WHEN p_schema IS NULL THEN 'The schema is NULL.'
@@ -219,7 +221,7 @@ BEGIN
     ) AS f (tab);
     IF v_full IS NOT NULL THEN
         RAISE EXCEPTION USING
-            ERRCODE = 'ST013',
+            ERRCODE = 'ST014',
             MESSAGE = 'the store is not empty',
             DETAIL = format('There are rows in %s.', v_full),
             HINT = 'Adopt the tables of another program into a store that was just created.';
@@ -227,7 +229,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_adoption(name)
-IS 'Internal. Raises ST013 unless a schema holds the six tables and this store is empty.';
+IS 'Internal. Raises ST014 unless a schema holds the six tables and this store is empty.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
@@ -363,7 +365,7 @@ COMMENT ON FUNCTION @extschema@.harel_adopt(name)
 IS
 'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the '
 'fields kept beside data, and the sequences, into this store, which must be empty. The tables stay there as '
-'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST013, '
+'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST014, '
 'and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
 REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;
 -- Functions that look for rows by a key forbid what reads a whole table. A plan made while a table was empty, and
@@ -433,7 +435,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_is_processed(text, text) FROM PUBLIC;
 -- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
 -- texts are stored like any other; only the fields broken out of them have to be read in another way. The type json
 -- checks the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
--- are replaced by U+FFFD in a copy.
+-- are replaced by U+FFFD in a copy, and in a database of another encoding than UTF8 by a question mark.
 CREATE OR REPLACE FUNCTION @extschema@.harel__decodable(p_data text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -446,11 +448,14 @@ BEGIN
     v_copy := replace(v_copy, '\u0000', '\ufffd');
     v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
     v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+    IF getdatabaseencoding() <> 'UTF8' THEN
+        v_copy := regexp_replace(v_copy, '\\u(?!00[0-7])[0-9a-fA-F]{4}', '?', 'g');
+    END IF;
     RETURN v_copy::json;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__decodable(text)
-IS 'Internal. A JSON text with U+FFFD for each escape that PostgreSQL has no character for.';
+IS 'Internal. A JSON text with another character for each escape that this database has none for.';
 REVOKE ALL ON FUNCTION @extschema@.harel__decodable(text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
@@ -932,6 +937,23 @@ COMMENT ON FUNCTION @extschema@.harel__lock_new_trace(text)
 IS 'Internal. Waits for the other writers of the trace of an execution that has no row yet.';
 REVOKE ALL ON FUNCTION @extschema@.harel__lock_new_trace(text) FROM PUBLIC;
 
+-- Volatile, or the planner would call it to know what it returns.
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_trace(p_id text) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST002',
+        MESSAGE = 'a trace has no entry after number 2147483647',
+        DETAIL = format('Execution %L.', left(p_id, 40)),
+        HINT = 'Go on without a trace, or with another execution in its place.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_trace(text)
+IS 'Internal. Raises ST002 for a trace whose numbers are used up.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_trace(text) FROM PUBLIC;
+
 CREATE OR REPLACE FUNCTION @extschema@.harel__push_trace(p_id text, p_entry text, p_max integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -949,7 +971,8 @@ BEGIN
     VALUES (
         p_id,
         coalesce(1 + (
-            SELECT t.idx FROM @extschema@.trace t
+            SELECT CASE WHEN t.idx < 2147483647 THEN t.idx ELSE @extschema@.harel__refuse_trace(p_id) END
+            FROM @extschema@.trace t
             WHERE t.execution_id = p_id
             ORDER BY t.idx DESC
             LIMIT 1
@@ -1405,13 +1428,14 @@ IS
 'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile '
 'stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision) FROM PUBLIC;
--- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short.
+-- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the id
+-- are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
 CREATE OR REPLACE FUNCTION @extschema@.harel__cursor(p_id text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_id bytea := convert_to(p_id, 'UTF8');
+    v_id bytea := convert_to(p_id, getdatabaseencoding());
 BEGIN
     RETURN replace(
         encode(decode('68317c', 'hex') || substr(sha256(v_id), 1, 4) || v_id, 'base64'), chr(10), ''
@@ -1430,7 +1454,7 @@ DECLARE
     v_id text;
 BEGIN
     BEGIN
-        v_id := convert_from(substr(decode(p_cursor, 'base64'), 8), 'UTF8');
+        v_id := convert_from(substr(decode(p_cursor, 'base64'), 8), getdatabaseencoding());
     EXCEPTION WHEN data_exception THEN
         v_id := NULL;
     END;
@@ -2397,7 +2421,7 @@ DECLARE
     v_token uuid := gen_random_uuid();
 BEGIN
     IF (octet_length(p_worker) BETWEEN 1 AND 1000
-        AND p_visibility >= 0 AND p_visibility < 'Infinity'
+        AND p_visibility BETWEEN 0 AND 1e300
         AND p_limit >= 0
         AND p_min_priority BETWEEN 0 AND 4) IS NOT TRUE
     THEN
@@ -2798,7 +2822,7 @@ DECLARE
     v_suspended text[];
 BEGIN
     IF (octet_length(p_worker) BETWEEN 1 AND 1000
-        AND p_visibility >= 0 AND p_visibility < 'Infinity'
+        AND p_visibility BETWEEN 0 AND 1e300
         AND p_limit >= 0
         AND p_min_priority BETWEEN 0 AND 4) IS NOT TRUE
     THEN
@@ -2939,7 +2963,10 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN left(encode(sha256(convert_to(array_to_string(p_parts, chr(31)), 'UTF8')), 'hex'), 32);
+    -- The bytes as the database has them: see harel__cursor().
+    RETURN left(
+        encode(sha256(convert_to(array_to_string(p_parts, chr(31)), getdatabaseencoding())), 'hex'), 32
+    );
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__derived_id(text[])
@@ -3389,7 +3416,7 @@ BEGIN
         PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
     END IF;
     IF v_suspended <> '{}' THEN
-        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED');
+        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED', false);
     END IF;
     DELETE FROM @extschema@.spawns s WHERE s.seq = ANY (v_seqs);
     RETURN cardinality(v_seqs);
@@ -3513,7 +3540,7 @@ IS
 REVOKE ALL ON FUNCTION @extschema@.harel_tick(integer, double precision) FROM PUBLIC;
 -- Data is text of the worker's making and stays so, but for the members that the store itself must change: they are
 -- replaced in the text as it stands, which keeps every other byte of every value.
-CREATE OR REPLACE FUNCTION @extschema@.harel__set_member(p_id text, p_data text, p_key text, p_value text) RETURNS text
+CREATE OR REPLACE FUNCTION @extschema@.harel__set_member(p_data text, p_key text, p_value text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -3560,25 +3587,42 @@ BEGIN
         v_last := v_tokens[i];
         EXIT WHEN v_first IS NULL OR v_tokens[v_first] = '[';
     END LOOP;
-    IF v_is_value OR NOT v_found THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST003',
-            MESSAGE = 'data must be a JSON object with a plain status and version',
-            DETAIL = format('Execution %L: data begins with %L.', left(p_id, 40), left(p_data, 40)),
-            HINT = 'Commit such data first; then its status can be changed from outside.';
-    END IF;
-    RETURN array_to_string(v_tokens, '');
+    RETURN CASE WHEN v_found AND NOT v_is_value THEN array_to_string(v_tokens, '') END;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__set_member(text, text, text, text)
+COMMENT ON FUNCTION @extschema@.harel__set_member(text, text, text)
 IS
-'Internal. Data with the value, a JSON text, of one member at its top level set; raises ST003 where it is no object.';
-REVOKE ALL ON FUNCTION @extschema@.harel__set_member(text, text, text, text) FROM PUBLIC;
+'Internal. Data with the value, a JSON text, of one member at its top level set; NULL where it is no object, or where '
+'that member is an object or an array.';
+REVOKE ALL ON FUNCTION @extschema@.harel__set_member(text, text, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_control(p_id text, p_data text, p_version integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_version = 2147483647 THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST002',
+            MESSAGE = 'an execution at the last version cannot be changed',
+            DETAIL = format('Execution %L: the version is %s.', left(p_id, 40), p_version),
+            HINT = 'Purge it, or go on with another execution in its place.';
+    END IF;
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST003',
+        MESSAGE = 'data must be a JSON object with a plain status and version',
+        DETAIL = format('Execution %L: data begins with %L.', left(p_id, 40), left(p_data, 40)),
+        HINT = 'Commit such data first; then its status can be changed from outside.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_control(text, text, integer)
+IS 'Internal. Raises ST002 or ST003 for an execution whose status cannot be changed.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_control(text, text, integer) FROM PUBLIC;
 
 -- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
 -- Whoever creates a child has locked its parent: the tree is whole once all in it are locked. The version moves, so
 -- that a worker in the middle of a step loses it.
-CREATE OR REPLACE FUNCTION @extschema@.harel__control(p_ids text[], p_to text) RETURNS boolean
+CREATE OR REPLACE FUNCTION @extschema@.harel__control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
@@ -3623,17 +3667,23 @@ BEGIN
     LOOP
         CONTINUE WHEN NOT @extschema@.harel__can_become(v_row.status, p_to);
         v_status := p_to;
-        v_data := @extschema@.harel__set_member(v_row.id, v_row.data, 'version', (v_row.version + 1)::text);
+        v_data := CASE WHEN v_row.version < 2147483647
+            THEN @extschema@.harel__set_member(v_row.data, 'version', (v_row.version + 1)::text)
+        END;
         -- One that was not RUNNING resumes as what it was.
         IF p_to = 'SUSPENDED' AND v_row.status NOT IN ('RUNNING', '') THEN
-            v_data := @extschema@.harel__set_member(v_row.id, v_data, 'resumes_as', to_json(v_row.status)::text);
+            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', to_json(v_row.status)::text);
         ELSIF p_to = 'RUNNING' THEN
             v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
             IF v_status <> p_to THEN
-                v_data := @extschema@.harel__set_member(v_row.id, v_data, 'resumes_as', 'null');
+                v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
             END IF;
         END IF;
-        v_data := @extschema@.harel__set_member(v_row.id, v_data, 'status', to_json(v_status)::text);
+        v_data := @extschema@.harel__set_member(v_data, 'status', to_json(v_status)::text);
+        IF v_data IS NULL THEN
+            CONTINUE WHEN NOT p_strict;
+            PERFORM @extschema@.harel__refuse_control(v_row.id, v_row.data, v_row.version);
+        END IF;
         PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
         v_changed := v_changed || v_row.id;
     END LOOP;
@@ -3665,11 +3715,12 @@ BEGIN
     RETURN v_changed <> '{}';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__control(text[], text)
+COMMENT ON FUNCTION @extschema@.harel__control(text[], text, boolean)
 IS
 'Internal. Brings executions, and all that descend from them, to SUSPENDED, RUNNING or CANCELLED where they can be; '
-'returns whether one was.';
-REVOKE ALL ON FUNCTION @extschema@.harel__control(text[], text) FROM PUBLIC;
+'returns whether one was. One whose data or version leaves no room for it raises ST002 or ST003, or, unless p_strict, '
+'is passed over.';
+REVOKE ALL ON FUNCTION @extschema@.harel__control(text[], text, boolean) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__can_become(p_status text, p_to text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -3705,7 +3756,7 @@ BEGIN
         ORDER BY e.id
     );
     IF p_dry_run IS NOT TRUE THEN
-        PERFORM @extschema@.harel__control(v_ids, p_to);
+        PERFORM @extschema@.harel__control(v_ids, p_to, true);
     END IF;
     RETURN cardinality(v_ids);
 END
@@ -3722,14 +3773,14 @@ BEGIN
     IF p_id IS NULL THEN
         PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
-    RETURN @extschema@.harel__control(ARRAY[p_id], 'SUSPENDED');
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'SUSPENDED', true);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_suspend(text)
 IS
 'Suspends an execution and its children: their messages stay in the queue until harel_resume(), and a step in '
-'progress is lost. Returns whether anything was suspended. Raises ST001 for NULL, and ST003 for data that is no JSON '
-'object.';
+'progress is lost. Returns whether anything was suspended. Raises ST001 for NULL, and ST002 or '
+'ST003 where the last version is reached or data is no JSON object.';
 REVOKE ALL ON FUNCTION @extschema@.harel_suspend(text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_suspend_all(
@@ -3749,7 +3800,7 @@ COMMENT ON FUNCTION @extschema@.harel_suspend_all(text, text[], boolean, boolean
 IS
 'harel_suspend() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
 'those without a parent; p_dry_run changes nothing. Returns how many match and can be suspended, not counting the '
-'children of these.';
+'children of these. Raises ST002 or ST003 for what cannot be by itself, and then none is.';
 REVOKE ALL ON FUNCTION @extschema@.harel_suspend_all(text, text[], boolean, boolean) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_resume(p_id text) RETURNS boolean
@@ -3760,13 +3811,14 @@ BEGIN
     IF p_id IS NULL THEN
         PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
-    RETURN @extschema@.harel__control(ARRAY[p_id], 'RUNNING');
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'RUNNING', true);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_resume(text)
 IS
 'Resumes a suspended execution and its children, in the status that they had; their messages can be claimed again. '
-'Returns whether anything was resumed. Raises ST001 for NULL, and ST003 for data that is no JSON object.';
+'Returns whether anything was resumed. Raises ST001 for NULL, and ST002 or ST003 where the last version is reached or '
+'data is no JSON object.';
 REVOKE ALL ON FUNCTION @extschema@.harel_resume(text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_resume_all(
@@ -3786,7 +3838,7 @@ COMMENT ON FUNCTION @extschema@.harel_resume_all(text, text[], boolean, boolean)
 IS
 'harel_resume() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
 'those without a parent; p_dry_run changes nothing. Returns how many match and can be resumed, not counting the '
-'children of these.';
+'children of these. Raises ST002 or ST003 for what cannot be by itself, and then none is.';
 REVOKE ALL ON FUNCTION @extschema@.harel_resume_all(text, text[], boolean, boolean) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_cancel(p_id text) RETURNS boolean
@@ -3797,14 +3849,14 @@ BEGIN
     IF p_id IS NULL THEN
         PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
     END IF;
-    RETURN @extschema@.harel__control(ARRAY[p_id], 'CANCELLED');
+    RETURN @extschema@.harel__control(ARRAY[p_id], 'CANCELLED', true);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_cancel(text)
 IS
 'Cancels an execution and its children: their timers and pending spawns are removed, their messages become dead '
-'letters, and a step in progress is lost. Returns whether anything was cancelled. Raises ST001 for NULL, and ST003 '
-'for data that is no JSON object.';
+'letters, and a step in progress is lost. Returns whether anything was cancelled. Raises ST001 for NULL, and ST002 '
+'or ST003 where the last version is reached or data is no JSON object.';
 REVOKE ALL ON FUNCTION @extschema@.harel_cancel(text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_cancel_all(
@@ -3824,7 +3876,7 @@ COMMENT ON FUNCTION @extschema@.harel_cancel_all(text, text[], boolean, boolean)
 IS
 'harel_cancel() of all executions of a definition (NULL: any) with one of these statuses (NULL: any), or only of '
 'those without a parent; p_dry_run changes nothing. Returns how many match and can be cancelled, not counting the '
-'children of these.';
+'children of these. Raises ST002 or ST003 for what cannot be by itself, and then none is.';
 REVOKE ALL ON FUNCTION @extschema@.harel_cancel_all(text, text[], boolean, boolean) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_send(
@@ -3939,7 +3991,7 @@ BEGIN
         WHERE p.oid = p_archive AND p.prokind = 'f' AND oidvectortypes(p.proargtypes) = 'text, text'
     ) THEN
         RAISE EXCEPTION USING
-            ERRCODE = 'ST012',
+            ERRCODE = 'ST013',
             MESSAGE = 'the archive must be a function of an id and its data, both text',
             DETAIL = format('It is %s.', p_archive),
             HINT = 'Pass for instance ''archive.keep(text,text)''::regprocedure.';
@@ -3947,7 +3999,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_archive(regprocedure)
-IS 'Internal. Raises ST012 for a function that cannot be called with two texts.';
+IS 'Internal. Raises ST013 for a function that cannot be called with two texts.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_archive(regprocedure) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_purge_finished(
@@ -4003,7 +4055,7 @@ IS
 'each with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or '
 'whose children are yet to be created, and one that is being worked on, is left for another call. p_archive: a '
 'function called with the id and the data of each before it goes, with nothing but pg_catalog in the search path; '
-'where it raises, all stay. Returns how many were removed. Raises ST006, ST008, ST011 or ST012.';
+'where it raises, all stay. Returns how many were removed. Raises ST006, ST008, ST011 or ST013.';
 REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
 FROM PUBLIC;
 
@@ -4167,7 +4219,7 @@ BEGIN
             MESSAGE = 'unknown kind of access',
             DETAIL = format(
                 'Role %s, access %s.',
-                coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(p_access), 'NULL')
+                coalesce(quote_ident(p_role), 'NULL'), coalesce(quote_literal(left(p_access, 40)), 'NULL')
             ),
             HINT = 'Pass worker (loads, lists and commits), reader (loads and lists) or none.';
     END IF;
@@ -4256,3 +4308,7 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Internal functions that 1.1 calls by other arguments.
+DROP FUNCTION IF EXISTS @extschema@.harel__control(text[], text);
+DROP FUNCTION IF EXISTS @extschema@.harel__set_member(text, text, text, text);

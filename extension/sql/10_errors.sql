@@ -11,6 +11,7 @@
 --   ST009  an unknown role or kind of access
 --   ST010  a priority that is out of range
 --   ST011  a duration that is missing, negative, NaN or beyond 1e300 seconds
+--   ST012  a value that its type does not hold: raised by clients, for what reaches no function
 --   ST013  a function to archive executions that does not take what it is given
 --   ST014  tables that harel_adopt() cannot take over
 

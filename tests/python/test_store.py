@@ -5,7 +5,6 @@ import sys
 from threading import Thread
 from typing import Any
 
-import psycopg
 import pytest
 from psycopg import Connection, sql
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -655,8 +654,9 @@ def test_a_call_of_another_thread_waits_for_the_delivery_of_a_shared_store(store
 
 def test_a_nul_in_an_id_is_refused_and_leaves_the_store_usable(store: Any) -> None:
     exe = Execution(id="a\0b", definition_id="d")
-    with pytest.raises(psycopg.DataError):
+    with pytest.raises(InvalidArgument) as refused:
         store.save(exe)
+    assert refused.value.code == "ST012"
     assert exe.version == 0
     assert store.load("nothing") is None
 

@@ -619,7 +619,8 @@ def test_a_refused_publish_spoils_the_transaction_like_any_error(twin: Any, stor
 
 
 def test_a_nul_in_a_group_is_refused_and_leaves_the_transport_usable(transport: Any) -> None:
-    with pytest.raises(psycopg.DataError):
+    with pytest.raises(InvalidArgument) as refused:
         transport.publish("a\0b", Event(kind="Go"))
+    assert refused.value.code == "ST012"
     transport.publish("g", Event(kind="Go"))
     assert transport.claim("w", 1.0).group_id == "g"

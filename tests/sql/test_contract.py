@@ -225,14 +225,14 @@ def test_each_access_allows_its_tables_and_sequences_and_no_others(
     if access:
         postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
     sequences = ["outbox_seq_seq", "spawns_seq_seq", *sorted(REGISTERS)]
-    calls = [(table, action, call) for table in COLUMNS for action, call in TABLE_CALLS.items()]
-    calls += [(sequence, action, call) for sequence in sequences for action, call in SEQUENCE_CALLS.items()]
+    calls = [(table, *item) for table in COLUMNS for item in TABLE_CALLS.items()]
+    calls += [(sequence, *item) for sequence in sequences for item in SEQUENCE_CALLS.items()]
     allowed: set[tuple[str, str]] = set()
     postgresql.execute("SET LOCAL ROLE harel_contract_role")
-    for relation, action, call in calls:
+    for relation, action, statement in calls:
         column = sql.Identifier(next(iter(COLUMNS.get(relation, {"": ""}))))
         with suppress(psycopg.errors.InsufficientPrivilege), postgresql.transaction(force_rollback=True):
-            postgresql.execute(sql.SQL(call).format(sql.Identifier(relation), column))
+            postgresql.execute(sql.SQL(statement).format(sql.Identifier(relation), column))
             allowed.add((relation, action))
     postgresql.rollback()
     readable = {(relation, "SELECT") for relation in (*COLUMNS, *sequences)}

@@ -122,8 +122,9 @@ class AsyncStoreMethods(AsyncSession[Calls]):
         question. In the caller's own transaction the driver's error comes through: its end decides.
         """
         calls = await self._ready()
-        expected, commit_id = exe.version, uuid4().hex
+        commit_id = uuid4().hex
         call = calls.commit(exe, emits, processed_event_id, timers, spawns, trace, self.trace_max, commit_id)
+        expected = exe.version
         try:
             outcome = await self._attempt(call)
         except AnswerLost as lost:

@@ -136,17 +136,29 @@ class StoreVersionMismatch(StoreError):
 
 
 def translated(error: BaseException) -> StoreError | None:
-    """The store's own error that a driver's error stands for, found by its SQLSTATE; None if it stands for none."""
+    """The store's own error that a driver's error stands for; None if it stands for none."""
     code = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    diag: Any = getattr(error, "diag", None)
+    if _is_of_an_argument(error) and "PL/pgSQL" not in (getattr(diag, "context", None) or ""):
+        return InvalidArgument(
+            "ST012",
+            "an argument is no value of its type",
+            str(error).partition("\n")[0],
+            "Pass texts without NUL and half surrogate pairs, and numbers within their range.",
+        )
     if not (isinstance(code, str) and code.startswith("ST")):
         return None
-    diag: Any = getattr(error, "diag", None)
     return InvalidArgument(
         code,
         getattr(diag, "message_primary", None) or str(error),
         getattr(diag, "message_detail", None),
         getattr(diag, "message_hint", None),
     )
+
+
+def _is_of_an_argument(error: BaseException) -> bool:
+    # What no driver can send, and what the server refuses before it calls a function: DataError is a name of PEP 249.
+    return isinstance(error, UnicodeEncodeError) or any(base.__name__ == "DataError" for base in type(error).__mro__)
 
 
 def is_serialization_failure(error: BaseException) -> bool:

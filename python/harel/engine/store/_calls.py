@@ -4,6 +4,7 @@ Each method makes a Call, which the stores run in one round trip. The behaviour 
 here stands only how to reach them.
 """
 
+import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -12,6 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, ExecutionSummary, Status
+from ._arguments import check, checked
 from ._base import OutboxEntry, Problem, SpawnEntry, Stats, TimerOp, TraceEntry
 from ._json import dump_dict, dump_model, load_entry, load_model
 
@@ -45,6 +47,13 @@ class Outcome(NamedTuple):
     found_known: bool = True
 
 
+def check_state(exe: Execution) -> None:
+    """Raises TypeError where what is sent of an execution besides its data is of another type than in the model."""
+    check("id", exe.id, str)
+    check("definition_id", exe.definition_id, str)
+    check("version", exe.version, int)
+
+
 def quoted(name: str) -> str:
     """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
@@ -67,6 +76,8 @@ def array(elements: Collection[str | None]) -> str | None:
 
 
 def _quoted_element(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a text in a list must be str, not {type(text).__name__}")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -74,7 +85,14 @@ class CallsOfSchema(ABC):
     """Calls of the store in one schema, in terms of the models of one engine.
 
     names_commits: whether the store knows a commit again by its id, which one of version 1.0 does not.
+
+    Each public method makes a call; it raises TypeError for an argument of another type than its annotation.
     """
+
+    def __init_subclass__(cls) -> None:
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, checked(method))
 
     def __init__(
         self,
@@ -99,29 +117,33 @@ class Calls(CallsOfSchema):
     def _prepare(self, prefix: str) -> None:
         self._load = f"SELECT data, already_processed, version FROM {prefix}load_for_event(%s, %s)"
         commit_id = ", %s::uuid" if self.names_commits else ""
-        self._commit_cas = f"SELECT {prefix}commit_cas(%s, %s, %s, %s, %s{commit_id})"
+        self._commit_cas = f"SELECT {prefix}commit_cas(%s, %s, %s, %s::bigint, %s{commit_id})"
         self._commit = (
-            f"SELECT committed, stored_version, outbox_seqs FROM {prefix}commit(%s, %s, %s, %s, %s, "
+            f"SELECT committed, stored_version, outbox_seqs FROM {prefix}commit(%s, %s, %s, %s::bigint, %s, "
             "%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], "
-            f"%s::text[], %s::text[], %s::double precision[], %s, %s{commit_id})"
+            f"%s::text[], %s::text[], %s::double precision[], %s, %s::integer{commit_id})"
         )
-        self._outcome = f"SELECT outcome, stored_version, outbox_seqs FROM {prefix}outcome(%s, %s, %s::uuid, %s)"
+        self._outcome = (
+            f"SELECT outcome, stored_version, outbox_seqs FROM {prefix}outcome(%s, %s::bigint, %s::uuid, %s)"
+        )
         self._is_processed = f"SELECT {prefix}is_processed(%s, %s)"
         self._list = (
             "SELECT id, definition_id, status, outcome, active_path, version, parent_id, "
             "extract(epoch FROM finished_at)::double precision, next_cursor "
-            f"FROM {prefix}list(%s, %s::text[], %s, %s, %s)"
+            f"FROM {prefix}list(%s, %s::text[], %s, %s::integer, %s)"
         )
-        self._pending_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}pending_outbox(%s)"
-        self._ack_outbox = f"SELECT {prefix}ack_outbox(%s)"
-        self._pending_spawns = f"SELECT seq, parent_id, child_id, root_path, context FROM {prefix}pending_spawns(%s)"
-        self._ack_spawn = f"SELECT {prefix}ack_spawn(%s)"
-        self._due_timers = f"SELECT execution_id, path, fire_at FROM {prefix}due_timers(%s, %s)"
-        self._take_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}take_outbox(%s)"
+        self._pending_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}pending_outbox(%s::integer)"
+        self._ack_outbox = f"SELECT {prefix}ack_outbox(%s::bigint)"
+        self._pending_spawns = (
+            f"SELECT seq, parent_id, child_id, root_path, context FROM {prefix}pending_spawns(%s::integer)"
+        )
+        self._ack_spawn = f"SELECT {prefix}ack_spawn(%s::bigint)"
+        self._due_timers = f"SELECT execution_id, path, fire_at FROM {prefix}due_timers(%s, %s::integer)"
+        self._take_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}take_outbox(%s::integer)"
         self._settle_outbox = f"SELECT {prefix}settle_outbox(%s::bigint[])"
-        self._purge = f"SELECT {prefix}purge(%s, %s)"
-        self._purge_finished = f"SELECT {prefix}purge_finished(%s, %s, %s::regprocedure)"
-        self._purge_processed = f"SELECT {prefix}purge_processed(%s, %s)"
+        self._purge = f"SELECT {prefix}purge(%s, %s::bigint)"
+        self._purge_finished = f"SELECT {prefix}purge_finished(%s, %s::integer, %s::regprocedure)"
+        self._purge_processed = f"SELECT {prefix}purge_processed(%s, %s::integer)"
         numbers = ", ".join(field.name for field in fields(Stats)[1:])
         self._stats = f"SELECT executions::text, {numbers} FROM {prefix}stats()"
         self._health = f"SELECT problem, detail, remedy FROM {prefix}health(%s, %s)"
@@ -130,7 +152,7 @@ class Calls(CallsOfSchema):
         self._control = {verb: f"SELECT {prefix}{verb}(%s)" for verb in verbs}
         self._control_all = {verb: f"SELECT {prefix}{verb}_all(%s, %s::text[], %s, %s)" for verb in verbs}
         self._delete_timer = f"SELECT {prefix}delete_timer(%s, %s, %s)"
-        self._append_trace = f"SELECT {prefix}append_trace(%s, %s, %s)"
+        self._append_trace = f"SELECT {prefix}append_trace(%s, %s, %s::integer)"
         self._read_trace = f"SELECT idx, entry FROM {prefix}read_trace(%s)"
 
     def load(self, execution_id: str) -> Call[Execution | None]:
@@ -154,6 +176,7 @@ class Calls(CallsOfSchema):
         commit_id: str,
     ) -> Call[Outcome]:
         """The commit of `exe` as its next version, by the fast path where there is nothing to enqueue."""
+        check_state(exe)
         what = f"the data of execution {exe.id!r}"
         data = dump_model(exe.model_copy(update={"version": exe.version + 1}), what)
         head = (exe.id, exe.definition_id, data, exe.version, processed_event_id)

@@ -1,6 +1,7 @@
 """JSON text of models and dicts: exact, and never with a NaN turned into null."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -12,26 +13,31 @@ from ._base import InvalidArgument
 def dump_model(model: BaseModel, what: str) -> str:
     """The model as JSON text.
 
-    Raises InvalidArgument (ST003), naming `what`, where it holds a NaN or an infinity.
+    Raises InvalidArgument (ST003), naming `what`, where it holds a NaN or an infinity or is nested too deep, and
+    TypeError for what is no model.
     """
+    if not isinstance(model, BaseModel):
+        raise TypeError(f"{what} must be a pydantic model, not {type(model).__name__}")
     try:
         text = model.model_dump_json()
     except PydanticSerializationError:
         # Half of a surrogate pair is no UTF-8, but JSON can escape it.
-        return _dump_escaped(model.model_dump(mode="json"), what)
+        return _dump_escaped(lambda: model.model_dump(mode="json"), what)
     if type(model).model_config.get("ser_json_inf_nan") != "constants" or _may_hold_nan(text):
-        _dump_escaped(model.model_dump(), what)
+        _dump_escaped(model.model_dump, what)
     return text
 
 
 def dump_dict(value: Any, what: str) -> str:
     """The dict as JSON text; raises like dump_model()."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} must be a mapping, not {type(value).__name__}")
     try:
         text = to_json(value, inf_nan_mode="constants").decode()
     except PydanticSerializationError:
-        return _dump_escaped(value, what)
+        return _dump_escaped(lambda: value, what)
     if _may_hold_nan(text):
-        _dump_escaped(value, what)
+        _dump_escaped(lambda: value, what)
     return text
 
 
@@ -64,8 +70,13 @@ def _may_hold_nan(text: str) -> bool:
     return "NaN" in text or "Infinity" in text
 
 
-def _dump_escaped(value: Any, what: str) -> str:
+def _dump_escaped(get: Callable[[], Any], what: str) -> str:
     try:
-        return json.dumps(value, allow_nan=False, default=str, skipkeys=True, separators=(",", ":"))
-    except ValueError as error:
-        raise InvalidArgument("ST003", f"{what} must be JSON", f"{error}.", "NaN and Infinity are not JSON.") from None
+        return json.dumps(get(), allow_nan=False, default=str, skipkeys=True, separators=(",", ":"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(
+            "ST003",
+            f"{what} must be JSON",
+            f"{str(error).partition(chr(10))[0]}.",
+            "NaN and Infinity are not JSON, nor is what is nested without end.",
+        ) from None

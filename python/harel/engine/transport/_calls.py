@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...spec.states import Event
+from ..store._arguments import check
 from ..store._base import InvalidArgument
-from ..store._calls import Call, CallsOfSchema, Row, array, scalar
+from ..store._calls import Call, CallsOfSchema, Row, array, check_state, scalar
 from ..store._json import dump_dict, dump_model, load_model
 from ._base import Completed, Completion, DeadLetter, Delivery, Lease, Tick
 
@@ -14,34 +15,35 @@ class TransportCalls(CallsOfSchema):
     """The calls of the queue. `now` is the time in seconds since the epoch; None is the clock of the database."""
 
     def _prepare(self, prefix: str) -> None:
-        self._publish = f"SELECT {prefix}publish(%s, %s, %s, %s)"
+        self._publish = f"SELECT {prefix}publish(%s, %s, %s::integer, %s)"
         self._publish_many = f"SELECT {prefix}publish_many(%s::text[], %s::text[], %s::integer[], %s)"
         self._send = f"SELECT {prefix}send(%s, %s, %s)"
         self._claim = (
-            f"SELECT group_id, seq, event, token::text, deadline, attempts FROM {prefix}claim(%s, %s, %s, %s, %s, %s)"
+            f"SELECT group_id, seq, event, token::text, deadline, attempts "
+            f"FROM {prefix}claim(%s, %s, %s::integer, %s::integer, %s::integer, %s)"
         )
         self._ack = f"SELECT {prefix}ack(%s, %s::uuid, %s)"
-        self._nack = f"SELECT {prefix}nack(%s, %s::uuid, %s, %s, %s, %s)"
+        self._nack = f"SELECT {prefix}nack(%s, %s::uuid, %s, %s, %s::integer, %s)"
         self._extend = f"SELECT group_id, deadline FROM {prefix}extend(%s::text[], %s::uuid[], %s, %s)"
         self._next = (
             "SELECT group_id, seq, event, token::text, deadline, attempts, data, version, already_processed "
-            f"FROM {prefix}next(%s, %s, %s, %s, %s, %s, %s)"
+            f"FROM {prefix}next(%s, %s, %s::integer, %s::integer, %s::integer, %s, %s)"
         )
         self._finish = (
             f"SELECT result, stored_version, outbox_seqs FROM {prefix}finish(%s::text[], %s::uuid[], "
             "%s::text[], %s::text[], %s::bigint[], %s::text[], %s::integer[], %s::text[], %s::text[], "
             "%s::integer[], %s::text[], %s::text[], %s::text[], "
-            "%s::integer[], %s::text[], %s::text[], %s::double precision[], %s::text[], %s, %s)"
+            "%s::integer[], %s::text[], %s::text[], %s::double precision[], %s::text[], %s::integer, %s)"
         )
-        self._relay = f"SELECT {prefix}relay(%s, %s)"
-        self._relay_spawns = f"SELECT {prefix}relay_spawns(%s, %s)"
-        self._fire_timers = f"SELECT {prefix}fire_timers(%s, %s)"
-        self._tick = f"SELECT spawned, relayed, fired, next_at FROM {prefix}tick(%s, %s)"
+        self._relay = f"SELECT {prefix}relay(%s::integer, %s)"
+        self._relay_spawns = f"SELECT {prefix}relay_spawns(%s::integer, %s)"
+        self._fire_timers = f"SELECT {prefix}fire_timers(%s, %s::integer)"
+        self._tick = f"SELECT spawned, relayed, fired, next_at FROM {prefix}tick(%s::integer, %s)"
         self._dead_letters = (
             "SELECT id::text, group_id, seq, event, reason, attempts, published_at, delivered_at, dead_at "
-            f"FROM {prefix}dead_letters(%s, %s)"
+            f"FROM {prefix}dead_letters(%s, %s::integer)"
         )
-        self._redrive = f"SELECT {prefix}redrive(%s, %s::uuid, %s, %s)"
+        self._redrive = f"SELECT {prefix}redrive(%s, %s::uuid, %s::integer, %s)"
         self._channel = f"SELECT {prefix}channel()"
 
     def publish(self, group_id: str, event: Event, priority: int, now: float | None) -> Call[int]:
@@ -76,12 +78,12 @@ class TransportCalls(CallsOfSchema):
         )
 
     def ack(self, lease: Lease, now: float | None) -> Call[bool]:
-        return Call(self._ack, (lease.group_id, lease.token, now), scalar)
+        return Call(self._ack, (*_key(lease), now), scalar)
 
     def nack(
         self, lease: Lease, delay: float, reason: str | None, max_attempts: int | None, now: float | None
     ) -> Call[bool]:
-        return Call(self._nack, (lease.group_id, lease.token, delay, reason, max_attempts, now), scalar)
+        return Call(self._nack, (*_key(lease), delay, reason, max_attempts, now), scalar)
 
     def extend(self, leases: Sequence[Lease], visibility: float, now: float | None) -> Call[dict[str, float]]:
         return Call(
@@ -133,6 +135,7 @@ class TransportCalls(CallsOfSchema):
                     f"The message is for {completion.lease.group_id!r}, and the execution is {exe.id!r}.",
                     "Emit an event to the other execution.",
                 )
+            check_state(exe)
             whose = f"of execution {exe.id!r}"
             data = dump_model(exe.model_copy(update={"version": exe.version + 1}), f"the data {whose}")
             states.append((exe.definition_id, data, str(exe.version)))
@@ -197,6 +200,12 @@ class TransportCalls(CallsOfSchema):
         if exe.version != version:
             exe.version = version
         return Delivery(lease, exe, already_processed)
+
+
+def _key(lease: Lease) -> tuple[str, str]:
+    check("group_id", lease.group_id, str)
+    check("token", lease.token, str)
+    return lease.group_id, lease.token
 
 
 def _columns(rows: Sequence[Sequence[str | None]], width: int) -> Iterable[str | None]:
