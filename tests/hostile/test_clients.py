@@ -185,7 +185,8 @@ class System:
         event = Event(kind="Go").model_dump_json()
         for id in ("mine", "by-1"):
             self._session.execute(
-                "SELECT harel_commit(%s, 'd', %s, 0, 'ev', %s, %s, %s, '{r}', '{\"{}\"}', '{schedule}', '{due}', '{1}')",
+                "SELECT harel_commit("
+                "%s, 'd', %s, 0, 'ev', %s, %s, %s, '{r}', '{\"{}\"}', '{schedule}', '{due}', '{1}')",
                 (id, self.exe.model_copy(update={"id": id}).model_dump_json(), [f"{id}-x"], [event], [f"{id}-child"]),
             )
             self._session.execute("SELECT harel_publish(%s, %s)", (id, event))
