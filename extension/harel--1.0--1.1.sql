@@ -16,7 +16,9 @@ ALTER TABLE @extschema@.executions ADD COLUMN IF NOT EXISTS commit_id uuid;
 COMMENT ON COLUMN @extschema@.executions.commit_id
 IS 'What the last commit called itself, for harel_outcome(); NULL where it had no name.';
 
--- These have got an argument more. Beside the new ones the old ones would make a call ambiguous.
+-- These have other arguments now. Beside the new ones the old ones would make a call ambiguous.
+DROP FUNCTION IF EXISTS @extschema@.harel__set_member(text, text, text, text);
+DROP FUNCTION IF EXISTS @extschema@.harel__control(text[], text);
 DROP FUNCTION IF EXISTS @extschema@.harel__swap(text, text, text, bigint, text);
 DROP FUNCTION IF EXISTS @extschema@.harel_commit_cas(text, text, text, bigint, text);
 DROP FUNCTION IF EXISTS @extschema@.harel__commit(
@@ -1428,8 +1430,8 @@ IS
 'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile '
 'stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision) FROM PUBLIC;
--- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the id
--- are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
+-- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the
+-- id are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
 CREATE OR REPLACE FUNCTION @extschema@.harel__cursor(p_id text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp

@@ -1684,8 +1684,8 @@ IS
 'Disarms a timer that has been handled, only while it is still due at p_fire_at: one re-scheduled meanwhile '
 'stays. Returns 1, or 0 where none matched. Raises ST001 or ST006 for NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel_delete_timer(text, text, double precision) FROM PUBLIC;
--- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the id
--- are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
+-- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the
+-- id are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
 CREATE FUNCTION @extschema@.harel__cursor(p_id text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the id
--- are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
+-- A cursor is the last id of a page, with a mark to know it by and a checksum against one cut short. The bytes of the
+-- id are those of the database: not every encoding can be converted, and SQL_ASCII takes bytes that are none.
 CREATE FUNCTION @extschema@.harel__cursor(p_id text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp

@@ -37,8 +37,11 @@ def old_store_by_script(dsn: str, schema: str) -> None:
 
 
 def contents(dsn: str, schema: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of a store, and where its sequences stand."""
-    rows = {table: query(dsn, f"SELECT t::text FROM {schema}.{table} t ORDER BY 1") for table in TABLES}
+    """Every row of a store but for what is NULL in it, such as a column that was added, and where its sequences stand."""
+    rows = {
+        table: query(dsn, f"SELECT jsonb_strip_nulls(to_jsonb(t))::text FROM {schema}.{table} t ORDER BY 1")
+        for table in TABLES
+    }
     for sequence in ("outbox_seq_seq", "spawns_seq_seq"):
         rows[sequence] = query(dsn, f"SELECT last_value, is_called FROM {schema}.{sequence}")
     return rows

@@ -16,7 +16,9 @@ ALTER TABLE @extschema@.executions ADD COLUMN IF NOT EXISTS commit_id uuid;
 COMMENT ON COLUMN @extschema@.executions.commit_id
 IS 'What the last commit called itself, for harel_outcome(); NULL where it had no name.';
 
--- These have got an argument more. Beside the new ones the old ones would make a call ambiguous.
+-- These have other arguments now. Beside the new ones the old ones would make a call ambiguous.
+DROP FUNCTION IF EXISTS @extschema@.harel__set_member(text, text, text, text);
+DROP FUNCTION IF EXISTS @extschema@.harel__control(text[], text);
 DROP FUNCTION IF EXISTS @extschema@.harel__swap(text, text, text, bigint, text);
 DROP FUNCTION IF EXISTS @extschema@.harel_commit_cas(text, text, text, bigint, text);
 DROP FUNCTION IF EXISTS @extschema@.harel__commit(
