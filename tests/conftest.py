@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pytest_postgresql import factories
 
@@ -45,7 +46,13 @@ def pytest_unconfigure() -> None:
 
 def _create_extension(**connection: Any) -> None:
     with psycopg.connect(**connection) as session:
-        session.execute("CREATE EXTENSION harel")
+        # An earlier version that HAREL_TEST_UPGRADED names is created and upgraded.
+        version = os.environ.get("HAREL_TEST_UPGRADED")
+        if version:
+            session.execute(sql.SQL("CREATE EXTENSION harel VERSION {}").format(sql.Literal(version)))
+            session.execute("ALTER EXTENSION harel UPDATE")
+        else:
+            session.execute("CREATE EXTENSION harel")
 
 
 _empty = factories.postgresql_noproc(dbname="harel_empty")

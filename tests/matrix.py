@@ -1,4 +1,4 @@
-"""Runs the tests on every version of PostgreSQL, and those of the client on every Python, one after the other.
+"""Runs the tests on every version of PostgreSQL, on an upgraded store, and those of the client on every Python.
 
 `--smoke` leaves the newest server to `make test`, and takes on the others the part that depends most on the version.
 """
@@ -48,6 +48,8 @@ def _runs(smoke: bool, arguments: list[str]) -> Iterator[tuple[str, str, float]]
         if not smoke or version != newest:
             environment = {"HAREL_PG_BIN": str(server(version))}
             yield _run(f"PostgreSQL {version}", sys.executable, environment, [*(SMOKE if smoke else ()), *arguments])
+    upgraded = {"HAREL_TEST_UPGRADED": "1.0", "HAREL_PG_BIN": str(server(newest))}
+    yield _run("from 1.0 to 1.1", sys.executable, upgraded, ["tests/sql", *arguments])
     for version in PYTHONS:
         name = "Python {}.{}".format(*version)
         if version == sys.version_info[:2]:

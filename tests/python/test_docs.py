@@ -76,6 +76,45 @@ def test_the_python_of_the_installation_page_runs(dsn: str) -> None:
     names["store"].close()
 
 
+def test_the_page_on_operating_runs(dsn: str) -> None:
+    page = "docs/how-to/operate.md"
+    purge, archive, watch, upgrade, indexes, adopt = blocks(page, "sql")
+    health, tenants = blocks(page, "python")
+    with psycopg.connect(dsn, autocommit=True) as session:
+        session.execute("CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel VERSION '1.0'")
+        for statement in indexes.split(";")[:-1]:
+            session.execute(statement)
+        session.execute(upgrade)
+        session.execute("SELECT harel.harel_commit('old', 'd', %s, 0, p_trace => 'step')", ['{"status": "DONE"}'])
+        session.execute("UPDATE harel.executions SET finished_at = now() - interval '31 days'")
+        session.execute(archive)
+        assert session.execute("SELECT id, data, trace FROM archive").fetchall() == [
+            ("old", '{"status": "DONE"}', ["step"])
+        ]
+        assert session.execute("SELECT count(*) FROM harel.executions").fetchone() == (0,)
+        for block in (purge, watch):
+            session.execute(block)
+        store = PostgresStore.from_dsn(dsn, schema="harel")
+        exec(health, {"store": store})
+        store.close()
+        session.execute("DROP EXTENSION harel CASCADE; DROP SCHEMA harel")
+        session.execute(
+            "CREATE TABLE executions (id text, definition_id text, data text, version int);"
+            "CREATE TABLE outbox (seq bigserial, target_id text, event text);"
+            "CREATE TABLE processed_events (execution_id text, event_id text);"
+            "CREATE TABLE timers (execution_id text, path text, fire_at double precision);"
+            "CREATE TABLE spawns (seq bigserial, parent_id text, child_id text, root_path text, context text);"
+            "CREATE TABLE trace (execution_id text, idx int, entry text);"
+            "INSERT INTO executions VALUES ('theirs', 'd', '{}', 3)"
+        )
+        session.execute(adopt)
+        assert session.execute("SELECT id, version FROM harel.executions").fetchall() == [("theirs", 3)]
+        # The roles are the server's and not the database's.
+        with session.transaction(force_rollback=True):
+            session.execute("CREATE ROLE acme_workers; CREATE ROLE globex_workers")
+            exec(tenants, {"PostgresStore": PostgresStore, "admin_dsn": dsn, "admin": session})
+
+
 def test_the_script_without_python(dsn: str) -> None:
     (command,) = re.findall(r"    (sed .*?) \\\n", (ROOT / "docs/how-to/install.md").read_text())
     script = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -37,7 +37,7 @@ def old_store_by_script(dsn: str, schema: str) -> None:
 
 
 def contents(dsn: str, schema: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of a store but for what is NULL in it, such as a column that was added, and where its sequences stand."""
+    """Every row but for what is NULL in it, such as a column that was added, and where the sequences stand."""
     rows = {
         table: query(dsn, f"SELECT jsonb_strip_nulls(to_jsonb(t))::text FROM {schema}.{table} t ORDER BY 1")
         for table in TABLES
