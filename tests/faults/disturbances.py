@@ -94,14 +94,14 @@ class Kill(Disturbance):
     times = 4
 
     def disturb(self) -> None:
-        member: InProcess = self.chance.choice(self.members)
-        self.tally["kills"] += member.kill()
+        members: list[InProcess] = self.chance.sample(self.members, len(self.members))
+        self.tally["kills"] += any(member.kill() for member in members)
 
 
 class Crash(Disturbance):
     """The server is stopped at once, as by a crash, and started again."""
 
-    times = 3
+    times = 2
 
     def disturb(self) -> None:
         self.server.stop("immediate")
@@ -130,7 +130,7 @@ class TerminateCommitted(Disturbance):
             session.execute("SELECT pg_reload_conf()")
             until = time.monotonic() + self.chance.uniform(0.05, 0.2)
             while time.monotonic() < until and not self._over.is_set():
-                for (pid,) in session.execute(_WAITING_FOR_STANDBY).fetchall():
+                for (pid,) in session.execute(WAITING_FOR_STANDBY).fetchall():
                     session.execute("SELECT pg_terminate_backend(%s)", [pid])
                     self.tally["terminations"] += 1
                 self._rest(0.02)
@@ -232,7 +232,7 @@ class Failover(Disturbance):
             os.kill(receiver, signal.SIGSTOP)
             until = time.monotonic() + self.chance.uniform(0, 0.5)
             while time.monotonic() < until:
-                for (pid,) in primary.execute(_WAITING_FOR_STANDBY).fetchall():
+                for (pid,) in primary.execute(WAITING_FOR_STANDBY).fetchall():
                     primary.execute("SELECT pg_terminate_backend(%s)", [pid])
                     self.tally["terminations"] += 1
                 self._rest(0.02)
@@ -250,7 +250,7 @@ _BACKENDS = """
     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
 
-_WAITING_FOR_STANDBY = """
+WAITING_FOR_STANDBY = """
     SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND wait_event = 'SyncRep'
 """
 

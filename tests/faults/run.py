@@ -113,7 +113,7 @@ def run(
             for member in members:
                 if isinstance(member, InProcess):
                     member.stop()
-    assert not disturbance.times or disturbance.tally, "all was done before it was disturbed"
+    assert not disturbance.times or disturbance.tally.total(), "all was done before it was disturbed"
     entries = notes(folder)
     compared = check(log, dsn, entries)
     counted = {"runs": 1, "events": log.events, "commits compared": compared}

@@ -2,12 +2,15 @@
 
 import os
 import random
+import signal
 import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from wire import KINDS, opened, until
@@ -15,7 +18,7 @@ from wire import KINDS, opened, until
 from harel import Execution, PostgresStore
 from harel.embedded import EmbeddedServer
 
-from .disturbances import Failover, FullDisk
+from .disturbances import WAITING_FOR_STANDBY, Failover, FullDisk
 from .run import database, run
 from .servers import NoSmallDiskError, with_small_disk, with_standby
 
@@ -102,3 +105,36 @@ def test_a_client_waits_for_a_standby_to_be_promoted(kind: str) -> None:
             saved.result(30)
             assert loaded.result(30) is not None
             assert store.load(exe.id) == exe
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_commit_that_can_be_seen_and_is_not_on_the_standby_is_not_taken_for_done(kind: str) -> None:
+    with (
+        with_standby() as (primary, standby),
+        opened(kind, both(primary, standby), connect_retries=1000, retry_delay=0.05) as store,
+        psycopg.connect(primary.dsn, autocommit=True) as session,
+        psycopg.connect(standby.dsn, autocommit=True) as reader,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        exe = Execution(definition_id="orders")
+        store.save(exe)
+
+        def waiting() -> list[Any]:
+            return session.execute(WAITING_FOR_STANDBY).fetchall()
+
+        [(receiver,)] = reader.execute("SELECT pid FROM pg_stat_wal_receiver")
+        os.kill(receiver, signal.SIGSTOP)
+        try:
+            saved = threads.submit(store.save, exe)
+            [first] = until(waiting)
+            session.execute("SELECT pg_terminate_backend(%s)", first)
+            # The client has seen its commit, and waits in its turn.
+            until(lambda: saved.done() or [one for one in waiting() if one != first])
+            assert not saved.done()
+            primary.stop("immediate")
+        finally:
+            os.kill(receiver, signal.SIGCONT)
+        standby.promote()
+        saved.result(30)
+        assert exe.version == 2
+        assert reader.execute("SELECT version FROM executions").fetchall() == [(2,)]
