@@ -425,7 +425,7 @@ class Model:
     def due_timers(self, now: float) -> list[tuple[str, str, float]]:
         return [(id.decode(), path.decode(), at) for at, id, path in self.due(now)]
 
-    def fire_timers(self, now: float, limit: int) -> int:
+    def fire_timers(self, limit: int, now: float) -> int:
         fired = self.due_timers(now)[:limit]
         for id, path, fire_at in fired:
             del self.timers[id, path]

@@ -11,7 +11,7 @@ import pytest
 from content import Content, clear, content
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from model import Model, Step
 from wire import KINDS, opened, opened_transport
 
@@ -53,6 +53,7 @@ filters = st.fixed_dictionaries(
     }
 )
 places = st.integers(0, 1000)
+steps = st.lists(st.tuples(places, st.booleans(), statuses, emit_to, timers, spawns, traces), min_size=1, max_size=3)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -78,6 +79,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     def emitted(self, targets: list[str | None]) -> list[tuple[str | None, Event]]:
         return [(target, self.event(f"e{place}")) for place, target in enumerate(targets)]
+
+    @initialize(statuses=st.tuples(statuses, statuses), messages=st.integers(0, 2))
+    def begin(self, statuses: tuple[Status, Status], messages: int) -> None:
+        """A parent, its child, and messages for both."""
+        for id, parent, status in (("a", None, statuses[0]), ("a%", "a", statuses[1])):
+            self.commit(id, "d", status, parent, 0, 0, None, [], [("schedule", "/p", START + 5)], [], None)
+            for n in range(messages):
+                self.publish(id, f"e{n}", 0)
 
     # Commits and what they leave
 
@@ -127,8 +136,10 @@ class StoreMachine(RuleBasedStateMachine):
         trace = [{**json.loads(text), "index": index} for index, text in self.model.trace.get(id, [])]
         assert self.store.read_trace(id) == trace
 
-    @rule(filters=filters, limit=st.integers(1, 3))
-    def list_executions(self, filters: dict[str, Any], limit: int) -> None:
+    @rule(filters=filters, limit=st.integers(1, 3), prefix=st.sampled_from(("", "a", "a%", "%", "_")))
+    def list_executions(self, filters: dict[str, Any], limit: int, prefix: str) -> None:
+        expected = sorted((id for id in self.model.executions if id.startswith(prefix)), key=str.encode)
+        assert self.store.ids_with_prefix(prefix) == expected
         found, cursor = [], None
         while True:
             page = self.store.list_executions(**filters, limit=limit, cursor=cursor)
@@ -150,11 +161,6 @@ class StoreMachine(RuleBasedStateMachine):
             and definition_id in (None, row.definition)
             and not (roots_only and row.parent is not None)
         ]
-
-    @rule(prefix=st.sampled_from(("", "a", "a%", "%", "_")))
-    def ids_with_prefix(self, prefix: str) -> None:
-        expected = sorted((id for id in self.model.executions if id.startswith(prefix)), key=str.encode)
-        assert self.store.ids_with_prefix(prefix) == expected
 
     @rule(limit=limits, place=places)
     def ack_outbox(self, limit: int, place: int) -> None:
@@ -273,21 +279,18 @@ class StoreMachine(RuleBasedStateMachine):
             assert (lease.deadline, lease.attempts) == (queue.available_at, queue.attempts)
         self.leases += leases
 
-    @rule(place=places)
-    def ack(self, place: int) -> None:
-        if lease := self.some_lease(place):
-            held = self.model.holds(lease.group_id, lease.token, self.now)
-            assert self.transport.ack(lease) is held
-            if held:
-                self.model.settle(lease.group_id, self.now)
-
-    @rule(place=places, delay=st.sampled_from((0.0, 3.0)), reason=st.none() | st.just("no"))
-    def nack(self, place: int, delay: float, reason: str | None) -> None:
-        if lease := self.some_lease(place):
-            held = self.model.holds(lease.group_id, lease.token, self.now)
-            assert self.transport.nack(lease, delay, reason) is held
-            if held:
-                self.model.nack(lease.group_id, delay, reason, self.now)
+    @rule(place=places, ack=st.booleans(), delay=st.sampled_from((0.0, 3.0)), reason=st.none() | st.just("no"))
+    def settle(self, place: int, ack: bool, delay: float, reason: str | None) -> None:
+        if not self.leases:
+            return
+        # Mostly one of the last; a lease that is over can be tried, too.
+        lease = self.leases[-1 - place % min(len(self.leases), 5)]
+        held = self.model.holds(lease.group_id, lease.token, self.now)
+        assert (self.transport.ack(lease) if ack else self.transport.nack(lease, delay, reason)) is held
+        if held and ack:
+            self.model.settle(lease.group_id, self.now)
+        elif held:
+            self.model.nack(lease.group_id, delay, reason, self.now)
 
     @rule(visibility=st.sampled_from((1.0, 20.0)))
     def extend(self, visibility: float) -> None:
@@ -298,10 +301,6 @@ class StoreMachine(RuleBasedStateMachine):
                 queue.available_at = max(queue.available_at, self.now + visibility)
                 expected[lease.group_id] = queue.available_at
         assert self.transport.extend(self.leases, visibility) == expected
-
-    def some_lease(self, place: int) -> Lease | None:
-        """Mostly one of the last; a lease that is over can be tried, too."""
-        return self.leases[-1 - place % min(len(self.leases), 5)] if self.leases else None
 
     @rule(visibility=st.sampled_from((5.0, 50.0)), min_priority=priorities)
     def next(self, visibility: float, min_priority: int) -> None:
@@ -327,11 +326,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.deliveries += deliveries
         self.leases += [delivery.lease for delivery in deliveries]
 
-    @rule(
-        steps=st.lists(
-            st.tuples(places, st.booleans(), statuses, emit_to, timers, spawns, traces), min_size=1, max_size=3
-        )
-    )
+    @rule(steps=steps)
     def finish(self, steps: list[Any]) -> None:
         if not self.deliveries:
             return
@@ -353,23 +348,22 @@ class StoreMachine(RuleBasedStateMachine):
             step.seqs = answer.seqs
         assert [(answer.result, answer.version) for answer in answers] == self.model.finish(expected, self.now)
 
-    @rule(limit=limits)
-    def relay(self, limit: int) -> None:
-        assert self.transport.relay(limit) == self.model.relay(limit, self.now)
+    @rule(id=ids, event=event_ids, steps=steps)
+    def work(self, id: str, event: str, steps: list[Any]) -> None:
+        """What a worker does, from the event to the end of its step."""
+        self.publish(id, event, 0)
+        self.next(50.0, 0)
+        self.finish(steps)
 
-    @rule(limit=limits)
-    def relay_spawns(self, limit: int) -> None:
-        assert self.transport.relay_spawns(limit) == self.model.relay_spawns(limit, self.now)
-
-    @rule(limit=limits)
-    def fire_timers(self, limit: int) -> None:
-        assert self.transport.fire_timers(limit=limit) == self.model.fire_timers(self.now, limit)
+    @rule(limit=limits, part=st.sampled_from(("relay", "relay_spawns", "fire_timers")))
+    def move(self, limit: int, part: str) -> None:
+        assert getattr(self.transport, part)(limit=limit) == getattr(self.model, part)(limit, self.now)
 
     @rule(limit=limits)
     def tick(self, limit: int) -> None:
         spawned = self.model.relay_spawns(limit, self.now)
         relayed = self.model.relay(limit, self.now)
-        fired = self.model.fire_timers(self.now, limit)
+        fired = self.model.fire_timers(limit, self.now)
         assert self.transport.tick(limit) == Tick(spawned, relayed, fired, self.model.next_at(self.now))
 
     @rule(id=st.none() | ids)
