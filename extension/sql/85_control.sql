@@ -133,6 +133,9 @@ BEGIN
         -- One that was not RUNNING resumes as what it was.
         IF p_to = 'SUSPENDED' AND v_row.status NOT IN ('RUNNING', '') THEN
             v_data := @extschema@.harel__set_member(v_data, 'resumes_as', to_json(v_row.status)::text);
+        ELSIF p_to = 'SUSPENDED' AND @extschema@.harel__member(v_data, 'resumes_as') IS NOT NULL THEN
+            -- Kept by whoever committed it out of an earlier suspension.
+            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
         ELSIF p_to = 'RUNNING' THEN
             v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
             IF v_status <> p_to THEN
