@@ -12,8 +12,15 @@ DECLARE
     v_copy text := replace(p_data, '\\', '\u005c');
 BEGIN
     v_copy := replace(v_copy, '\u0000', '\ufffd');
-    v_copy := regexp_replace(v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
-    v_copy := regexp_replace(v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+    -- Searched for first: on large data the expressions take a hundred times as long.
+    IF strpos(v_copy, '\ud') > 0 OR strpos(v_copy, '\uD') > 0 THEN
+        v_copy := regexp_replace(
+            v_copy, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g'
+        );
+        v_copy := regexp_replace(
+            v_copy, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g'
+        );
+    END IF;
     IF getdatabaseencoding() <> 'UTF8' THEN
         v_copy := regexp_replace(v_copy, '\\u(?!00[0-7])[0-9a-fA-F]{4}', '?', 'g');
     END IF;
