@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 # How often a server that is not there is tried again, unless the caller says so.
 RETRIES = 15
 
-# In autocommit a call is one statement and nothing else.
-OPTIONS: dict[str, Any] = {"autocommit": True, "fallback_application_name": "harel"}
+# In autocommit a call is one statement and nothing else. JSON is UTF-8, whatever the encoding of the database.
+OPTIONS: dict[str, Any] = {"autocommit": True, "client_encoding": "utf8", "fallback_application_name": "harel"}
 
 # A pooler may send each transaction to another server process, which knows nothing of what the last one prepared.
 POOLER_OPTIONS: dict[str, Any] = {**OPTIONS, "prepare_threshold": None}
