@@ -38,7 +38,7 @@ BEGIN
         outbox_seqs := ARRAY(
             SELECT o.seq FROM @extschema@.outbox o WHERE o.source_id = p_id AND o.xmin = v_xmin ORDER BY o.seq
         );
-    ELSIF stored_version <= p_old + 1 OR stored_version IS NOT NULL AND p_event <> '' THEN
+    ELSIF stored_version - 1 <= p_old OR stored_version IS NOT NULL AND p_event <> '' THEN
         outcome := 'conflict';
     ELSE
         outcome := 'unknown';

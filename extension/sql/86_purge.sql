@@ -79,31 +79,43 @@ COMMENT ON FUNCTION @extschema@.harel__time_before(double precision, double prec
 IS 'Internal. The time p_older_than seconds before p_now (NULL: now). Raises ST006 or ST011.';
 REVOKE ALL ON FUNCTION @extschema@.harel__time_before(double precision, double precision) FROM PUBLIC;
 
-CREATE FUNCTION @extschema@.harel__check_archive(p_archive regprocedure) RETURNS void
+CREATE FUNCTION @extschema@.harel__archive(p_archive text) RETURNS regproc
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_function regprocedure;
 BEGIN
-    IF p_archive IS NOT NULL AND NOT EXISTS (
+    IF p_archive IS NULL THEN
+        RETURN NULL;
+    END IF;
+    BEGIN
+        v_function := to_regprocedure(p_archive);
+    EXCEPTION WHEN OTHERS THEN
+        -- What is no signature raises one error or another.
+        v_function := NULL;
+    END;
+    IF NOT EXISTS (
         SELECT FROM pg_proc p
-        WHERE p.oid = p_archive AND p.prokind = 'f' AND oidvectortypes(p.proargtypes) = 'text, text'
+        WHERE p.oid = v_function AND p.prokind = 'f' AND oidvectortypes(p.proargtypes) = 'text, text'
     ) THEN
         RAISE EXCEPTION USING
             ERRCODE = 'ST013',
             MESSAGE = 'the archive must be a function of an id and its data, both text',
-            DETAIL = format('It is %s.', p_archive),
-            HINT = 'Pass for instance ''archive.keep(text,text)''::regprocedure.';
+            DETAIL = format('It is %L.', left(p_archive, 100)),
+            HINT = 'Pass its name with the schema, for instance archive.keep(text,text).';
     END IF;
+    RETURN v_function::oid;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__check_archive(regprocedure)
-IS 'Internal. Raises ST013 for a function that cannot be called with two texts.';
-REVOKE ALL ON FUNCTION @extschema@.harel__check_archive(regprocedure) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__archive(text)
+IS 'Internal. The function of this name that takes two texts; NULL for NULL, and otherwise raises ST013.';
+REVOKE ALL ON FUNCTION @extschema@.harel__archive(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_purge_finished(
     p_older_than double precision,
     p_limit integer DEFAULT 1000,
-    p_archive regprocedure DEFAULT NULL,
+    p_archive text DEFAULT NULL,
     p_now double precision DEFAULT NULL
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -115,11 +127,11 @@ SET enable_sort = off
 AS $$
 DECLARE
     v_before timestamptz := @extschema@.harel__time_before(p_older_than, p_now);
+    v_archive regproc := @extschema@.harel__archive(p_archive);
     v_exe record;
     v_ids text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
-    PERFORM @extschema@.harel__check_archive(p_archive);
     FOR v_exe IN
         SELECT e.id, e.data
         FROM @extschema@.executions e
@@ -133,9 +145,9 @@ BEGIN
         LIMIT p_limit
         FOR UPDATE OF e SKIP LOCKED
     LOOP
-        IF p_archive IS NOT NULL THEN
+        IF v_archive IS NOT NULL THEN
             -- A regproc is written with its schema and in quotes where it needs them.
-            EXECUTE format('SELECT %s($1, $2)', p_archive::regproc) USING v_exe.id, v_exe.data;
+            EXECUTE format('SELECT %s($1, $2)', v_archive) USING v_exe.id, v_exe.data;
         END IF;
         v_ids := v_ids || v_exe.id;
     END LOOP;
@@ -147,14 +159,14 @@ BEGIN
     RETURN cardinality(v_ids);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
+COMMENT ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, text, double precision)
 IS
 'Removes up to p_limit executions (NULL: all) that finished more than p_older_than seconds ago, longest ago first, '
 'each with its timers, trace, ledger and dead letters. One for which something waits in the queue or the outbox, or '
 'whose children are yet to be created, and one that is being worked on, is left for another call. p_archive: a '
 'function called with the id and the data of each before it goes, with nothing but pg_catalog in the search path; '
 'where it raises, all stay. Returns how many were removed. Raises ST006, ST008, ST011 or ST013.';
-REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, regprocedure, double precision)
+REVOKE ALL ON FUNCTION @extschema@.harel_purge_finished(double precision, integer, text, double precision)
 FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_purge_processed(

@@ -184,10 +184,10 @@ class System:
         self._session.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY").format(tables))
         event = Event(kind="Go").model_dump_json()
         for id in ("mine", "by-1"):
+            data = self.exe.model_copy(update={"id": id}).model_dump_json()
             self._session.execute(
-                "SELECT harel_commit("
-                "%s, 'd', %s, 0, 'ev', %s, %s, %s, '{r}', '{\"{}\"}', '{schedule}', '{due}', '{1}')",
-                (id, self.exe.model_copy(update={"id": id}).model_dump_json(), [f"{id}-x"], [event], [f"{id}-child"]),
+                "SELECT harel_commit(%s, 'd', %s, 0, 'ev', %s, %s, %s, '{r}', '{0}', '{schedule}', '{due}', '{1}')",
+                (id, data, [f"{id}-x"], [event], [f"{id}-child"]),
             )
             self._session.execute("SELECT harel_publish(%s, %s)", (id, event))
         (token,) = self._session.execute(
@@ -235,6 +235,10 @@ def calls_of_store(system: System) -> dict[str, Arguments]:
         "append_trace": {"execution_id": id, "entry": ({"a": 1}, TRACE)},
         "read_trace": {"execution_id": id},
         "purge": {"execution_id": id, "expected_version": (1, INTEGER)},
+        "purge_finished": {"older_than": (0.0, NUMBER), "limit": limit, "archive": (None, TEXT)},
+        "purge_processed": {"older_than": (0.0, NUMBER), "limit": limit},
+        "stats": {},
+        "health": {},
         "ids_with_prefix": {"prefix": id},
         **{verb: {"execution_id": id} for verb in ("suspend", "resume", "cancel")},
         **{f"{verb}_all": {**everything, "dry_run": (False, FLAG)} for verb in ("suspend", "resume", "cancel")},
@@ -348,6 +352,7 @@ def test_every_argument_of_every_method_may_be_anything(
 # What acts on rows that the call does not name by their execution.
 SWEEPS = {
     *("ack_outbox", "deliver_outbox", "ack_spawn", "suspend_all", "resume_all", "cancel_all"),
+    *("purge_finished", "purge_processed"),
     *("claim", "claim_many", "next", "relay", "relay_spawns", "fire_timers", "tick", "redrive"),
 }
 

@@ -45,10 +45,12 @@ def test_every_argument_of_every_public_function_is_reached(postgresql: "psycopg
 
 def test_the_good_calls_are_accepted(postgresql: "psycopg.Connection[Any]") -> None:
     watch = Watch(postgresql)
-    for name in FUNCTIONS:
+    # Of one into which others' tables are adopted nothing else may be there.
+    names = set(FUNCTIONS) - {"harel_adopt"}
+    for name in names:
         watch.try_out(name, {})
     assert not watch.faults, "\n".join(watch.faults)
-    assert watch.accepted == len(FUNCTIONS)
+    assert watch.accepted == len(names)
 
 
 @pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if function.arguments])

@@ -114,6 +114,10 @@ UUID: list[Value] = [
     1_000 * "0",
 ]
 NAME: list[Value] = [None, "", "PUBLIC", "none", "current_user", "no such role", 'a"b', 63 * "x", 1_000 * "x"]
+SIGNATURES: list[Value] = [
+    *("length(text)", "pg_catalog.textcat(text,text)", "no.such(text,text)", "count(*)", "a.b.c.d(text)", "(", "0"),
+    "4294967295",
+]
 
 
 def element(value: Value) -> str:
@@ -149,7 +153,7 @@ def _arrays(values: list[Value]) -> list[Value]:
 
 
 VALUES: dict[str, list[Value]] = {
-    "text": [*WORDS, *JSON, *CURSORS],
+    "text": [*WORDS, *JSON, *CURSORS, *SIGNATURES],
     "name": NAME,
     "integer": INTEGER,
     "bigint": INTEGER,

@@ -52,6 +52,8 @@ SWEEPS = {
     "harel_suspend_all",
     "harel_resume_all",
     "harel_cancel_all",
+    "harel_purge_finished",
+    "harel_purge_processed",
 }
 # Refused by the types of the arguments: no such number, uuid, array or text.
 OF_A_TYPE = {"22P02", "22003", "22021", "2202E"}
@@ -163,6 +165,7 @@ def _everything_is_read(session: "psycopg.Connection[Any]", untouched: bool) -> 
     assert _column(session, "SELECT harel_ids_with_prefix('')") == ids
     session.execute("SELECT length(harel_load(id)) FROM executions").fetchall()
     session.execute("SELECT r.* FROM executions e, harel_read_trace(e.id) r").fetchall()
+    session.execute("SELECT s.*, h.* FROM harel_stats() s LEFT JOIN harel_health('1.1', -1e308) h ON true").fetchall()
     for reader, table in {
         "harel_pending_outbox()": "outbox",
         "harel_pending_spawns()": "spawns",

@@ -681,7 +681,7 @@ def test_the_archive_gets_each_before_it_goes(store: Any, session: "Connection[A
     )
     exe = Execution(id="a", definition_id="d", status=Status.DONE)
     store.save(exe)
-    assert store.purge_finished(0, archive="archive(text,text)") == 1
+    assert store.purge_finished(0, archive="public.archive(text,text)") == 1
     assert store.load("a") is None
     (data,) = session.execute("SELECT data FROM archived WHERE id = 'a'").fetchone() or ()
     assert Execution.model_validate_json(data) == exe

@@ -1,4 +1,4 @@
-SELECT plan(8);
+SELECT plan(9);
 
 DO $$ BEGIN PERFORM harel_commit_cas('e', 'd', '{"status": "DONE", "finished_at": 1}', 0); END $$;
 
@@ -7,8 +7,9 @@ SELECT throws_ok('SELECT harel_purge_finished(-1)', 'ST011', NULL, 'a negative o
 SELECT throws_ok($$SELECT harel_purge_finished('NaN')$$, 'ST011', NULL, 'one that is no number');
 SELECT throws_ok('SELECT harel_purge_finished(0, -1)', 'ST008', NULL, 'a negative limit');
 SELECT throws_ok(
-    $$SELECT harel_purge_finished(0, p_archive => 'length(text)')$$, 'ST013', NULL, 'an archive of other arguments'
+    $$SELECT harel_purge_finished(0, p_archive => 'pg_catalog.length(text)')$$, 'ST013', NULL, 'an archive of other arguments'
 );
+SELECT throws_ok($$SELECT harel_purge_finished(0, p_archive => 'keep(')$$, 'ST013', NULL, 'one that is no name');
 SELECT throws_ok($$SELECT harel_purge_finished(0, p_now => 'Infinity')$$, 'ST006', NULL, 'no time');
 SELECT is(harel_purge_finished(1e300, p_now => -1e300), 0, 'nothing finished before all time');
 SELECT is(ARRAY(SELECT id FROM executions), '{e}', 'nothing is removed');

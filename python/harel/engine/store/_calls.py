@@ -142,7 +142,7 @@ class Calls(CallsOfSchema):
         self._take_outbox = f"SELECT seq, target_id, event, source_id FROM {prefix}take_outbox(%s::integer)"
         self._settle_outbox = f"SELECT {prefix}settle_outbox(%s::bigint[])"
         self._purge = f"SELECT {prefix}purge(%s, %s::bigint)"
-        self._purge_finished = f"SELECT {prefix}purge_finished(%s, %s::integer, %s::regprocedure)"
+        self._purge_finished = f"SELECT {prefix}purge_finished(%s, %s::integer, %s)"
         self._purge_processed = f"SELECT {prefix}purge_processed(%s, %s::integer)"
         numbers = ", ".join(field.name for field in fields(Stats)[1:])
         self._stats = f"SELECT executions::text, {numbers} FROM {prefix}stats()"

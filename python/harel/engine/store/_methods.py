@@ -256,7 +256,8 @@ class StoreMethods(Session[Calls]):
 
         Everything of theirs goes with them, but one for which something still waits is left for another call. archive:
         the function in the database that is called with the id and the data (both text) of each before it goes, such
-        as "archive.keep(text,text)", with nothing in its search path; where it raises, all stay. Returns how many.
+        as "archive.keep(text,text)"; names in it need their schemas too. Where it raises, all stay. Returns how many
+        were removed.
         """
         calls = self._ready()
         return self._run(calls.purge_finished(older_than, limit, archive))
