@@ -18,7 +18,7 @@ from linearizability import Operation, Read, State, Swap, Violation, violation
 from psycopg.conninfo import make_conninfo
 from wire import DEADLINE, KINDS, opened
 
-from harel import Execution, StoreConflict
+from harel import CommitOutcomeUnknown, Execution, StoreConflict
 
 Session = psycopg.Connection[Any]
 
@@ -249,7 +249,7 @@ class Recorder:
         start = monotonic()
         try:
             state = self._client.read(id)
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, CommitOutcomeUnknown):
             return
         self._histories[id].append(Read(start, monotonic(), state))
         self._versions[id] = state.version
@@ -262,7 +262,7 @@ class Recorder:
             answers = self._client.swap(attempts)
         except psycopg.errors.SerializationFailure:
             return
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, CommitOutcomeUnknown):
             for attempt in attempts:
                 self._note(attempt, start, inf, Answer(True))
             return
