@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from cluster import Standby
 from harel.embedded import EmbeddedServer, EmbeddedServerError
 from harel.replay import Log
 
@@ -221,7 +222,7 @@ class Failover(Disturbance):
 
     proxied = False
     times = 1
-    standby: EmbeddedServer
+    standby: Standby
 
     def disturb(self) -> None:
         with (

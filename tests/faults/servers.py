@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psycopg
 
+from cluster import Standby
 from harel.embedded import EmbeddedServer, EmbeddedServerError
 
 from .clients import until
@@ -51,33 +52,14 @@ def with_small_disk() -> Iterator[tuple[EmbeddedServer, Path]]:
             subprocess.run(["umount", disk], check=True)
 
 
-class Standby(EmbeddedServer):
-    """A streaming standby of a server."""
-
-    def __init__(self, folder: Path, primary: EmbeddedServer) -> None:
-        super().__init__(folder)
-        self._primary = primary
-
-    def _create(self) -> None:
-        self._run(
-            "pg_basebackup", f"--dbname={self._primary.dsn}", "--write-recovery-conf", "--wal-method=stream",
-            "--checkpoint=fast", "--no-sync",
-        )  # fmt: skip
-        with (self._data / "postgresql.conf").open("a") as file:
-            file.write(f"unix_socket_directories = '{self.folder}'\nlog_connections = on\n")
-
-    def promote(self) -> None:
-        """Makes it a primary."""
-        self._run("pg_ctl", "promote", "--wait", "--silent")
-
-
 @contextmanager
 def with_standby() -> Iterator[tuple[EmbeddedServer, Standby]]:
-    """A server and its synchronous standby."""
+    """A server and its synchronous standby, whose log tells who connects."""
+    settings = {**SETTINGS, "log_connections": "on"}
     with tempfile.TemporaryDirectory(prefix="harel-") as name:
         folder = Path(name)
         folder.chmod(0o711)
-        with EmbeddedServer(folder / "a", settings=SETTINGS) as primary, Standby(folder / "b", primary) as standby:
+        with EmbeddedServer(folder / "a", settings=settings) as primary, Standby(primary, folder / "b") as standby:
             with psycopg.connect(primary.dsn, autocommit=True) as session:
                 session.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
                 session.execute("SELECT pg_reload_conf()")

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from harel.embedded import EmbeddedServer
 from servers import server
@@ -12,8 +13,8 @@ from servers import server
 class Standby(EmbeddedServer):
     """A copy of another server, which follows it once it is started."""
 
-    def __init__(self, primary: EmbeddedServer) -> None:
-        super().__init__()
+    def __init__(self, primary: EmbeddedServer, folder: Path | None = None) -> None:
+        super().__init__(folder)
         self._primary = primary
 
     def promote(self) -> None:
@@ -21,7 +22,9 @@ class Standby(EmbeddedServer):
         self._run("pg_ctl", "promote", "--wait", "--silent")
 
     def _create(self) -> None:
-        self._run("pg_basebackup", "--write-recovery-conf", "--checkpoint=fast", f"--dbname={self._primary.dsn}")
+        self._run(
+            "pg_basebackup", "--write-recovery-conf", "--checkpoint=fast", "--no-sync", f"--dbname={self._primary.dsn}"
+        )
         with (self._data / "postgresql.auto.conf").open("a") as file:
             file.write(f"unix_socket_directories = '{self.folder}'\n")
 
