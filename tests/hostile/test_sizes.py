@@ -119,7 +119,7 @@ def test_a_batch_takes_very_many_commits(session: "psycopg.Connection[Any]", cou
 
 
 @pytest.mark.parametrize("count", BATCH)
-def test_very_many_messages_are_published_and_finished_at_once(store_dsn: str, count: int) -> None:
+def test_very_many_messages_are_published_and_claimed_at_once(store_dsn: str, count: int) -> None:
     store, transport = PostgresStore.from_dsn(store_dsn), PostgresTransport.from_dsn(store_dsn)
     with psycopg.connect(store_dsn) as session:
         session.execute(
