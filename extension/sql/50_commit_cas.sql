@@ -1,7 +1,8 @@
--- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
--- texts are stored like any other; only the fields broken out of them have to be read in another way. The type json
--- checks the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
--- are replaced by U+FFFD in a copy, and in a database of another encoding than UTF8 by a question mark.
+-- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999, tens of
+-- millions of elements (for which it asks for more memory than there can be, an internal error). Such texts are stored
+-- like any other; only the fields broken out of them have to be read in another way. The type json checks the grammar
+-- without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for are replaced by
+-- U+FFFD in a copy, and in a database of another encoding than UTF8 by a question mark.
 CREATE FUNCTION @extschema@.harel__decodable(p_data text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -151,7 +152,7 @@ BEGIN
 
     BEGIN
         v_json := p_data::jsonb;
-    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
         v_json := @extschema@.harel__fields(p_id, p_data);
     END;
 

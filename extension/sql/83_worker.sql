@@ -4,7 +4,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN p_data::jsonb ->> p_key;
-EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
     BEGIN
         -- jsonb holds less than JSON allows.
         RETURN @extschema@.harel__decodable(p_data) ->> p_key;

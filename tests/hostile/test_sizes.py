@@ -52,7 +52,7 @@ def test_large_data_is_stored_whole_and_listed(
     assert committed
     assert session.execute("SELECT harel_load('e') = %s", (data,)).fetchone() == (True,)
     assert ("e", "RUNNING") in session.execute("SELECT id, status FROM harel_list()").fetchall()
-    session.execute("SELECT harel_publish('e', 'go')")
+    session.execute("SELECT harel_publish('e', %s)", (data,))
     assert ("e", len(data)) in session.execute("SELECT group_id, length(data) FROM harel_next('w', 30, 10)").fetchall()
 
 
