@@ -209,9 +209,13 @@ def orders(*steps: str) -> Iterator[str]:
 
 
 def _comparable(left: Content) -> Content:
-    """Without the numbers of the outbox, which tell of what was undone, and the tokens that the calls have drawn."""
+    """Without what is nobody's promise.
+
+    The numbers of the outbox tell of what was undone, tokens are drawn, and there is no order between two sources.
+    """
     groups = {
         id: group._replace(token="drawn" if group.token not in (None, TOKEN) else group.token)
         for id, group in left.groups.items()
     }
-    return left._replace(outbox=[(0, *row[1:]) for row in left.outbox], groups=groups)
+    outbox = sorted(((0, *row[1:]) for row in left.outbox), key=lambda row: row[3])
+    return left._replace(outbox=outbox, spawns=sorted(left.spawns, key=lambda row: row[0]), groups=groups)

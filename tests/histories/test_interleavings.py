@@ -271,8 +271,8 @@ PLANS = {
 UNGATED = ("claim and claim", "claim after the deadline and extend")
 GATED_PLANS = {name: plan for name, plan in PLANS.items() if name not in UNGATED}
 ENDS = ("COMMIT", "ROLLBACK")
-# Those in which both have begun when the gate opens, and neither was over before the other began.
-GATED = ("12G12", "12G21", "21G12", "21G21", "122G1", "211G2", "121G2", "212G1")
+# Of the orders in which both have begun when the gate opens, those that differ most.
+GATED = ("12G12", "12G21", "21G12", "21G21", "122G1", "211G2")
 LEVELS = ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
 

@@ -20,13 +20,14 @@ from harel.engine.execution import Status
 
 # Later than the clock of the database, by which harel_resume() goes.
 START = 4e9
-TRACE_MAX = 3
+TRACE_MAX = 2
 MAX_ATTEMPTS = 2
 # More than there are groups: all that can be claimed are.
 ALL = 10
 
-ids = st.sampled_from(("B", "a", "a%"))
-statuses = st.sampled_from([Status.RUNNING, *Status])
+# Often the same, and often what goes on, so that calls meet what others have left.
+ids = st.sampled_from(("a", "a", "a", "a%", "a%", "B"))
+statuses = st.sampled_from([*[Status.RUNNING] * 6, Status.PENDING, *Status])
 definitions = st.sampled_from(("d", "d2"))
 priorities = st.sampled_from((0, 0, 1, 4))
 limits = st.sampled_from((1, 2, 1000))
@@ -34,7 +35,7 @@ event_ids = st.sampled_from([f"e{n}" for n in range(6)])
 # Most commits are of the version that is stored.
 offsets = st.sampled_from((0, 0, 0, 0, 0, -1, 1))
 traces = st.none() | st.fixed_dictionaries({"step": st.integers(0, 9)})
-emit_to = st.lists(st.none() | ids, max_size=2)
+emit_to = st.lists(st.sampled_from((None, "a", "a", "a%", "a%", "B")), max_size=3)
 spawns = st.lists(
     st.tuples(ids, st.sampled_from(("", "/r")), st.fixed_dictionaries({"n": st.integers(0, 9)})), max_size=2
 )
@@ -53,7 +54,11 @@ filters = st.fixed_dictionaries(
     }
 )
 places = st.integers(0, 1000)
-steps = st.lists(st.tuples(places, st.booleans(), statuses, emit_to, timers, spawns, traces), min_size=1, max_size=3)
+steps = st.lists(
+    st.tuples(places, st.sampled_from((False, False, False, True)), statuses, emit_to, timers, spawns, traces),
+    min_size=1,
+    max_size=3,
+)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -208,7 +213,7 @@ class StoreMachine(RuleBasedStateMachine):
             if not moved:
                 del self.model.timers[id, path]
 
-    @rule(id=ids, offset=offsets)
+    @rule(id=ids, offset=st.sampled_from((1, 1, 0)))
     def purge(self, id: str, offset: int) -> None:
         row = self.model.executions.get(id)
         version = (row.version if row else 1) + offset
@@ -216,7 +221,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     # Control
 
-    @rule(verb=st.sampled_from(("suspend", "resume", "cancel")), id=ids)
+    @rule(verb=st.sampled_from(("suspend", "suspend", "resume", "resume", "cancel")), id=ids)
     def control(self, verb: str, id: str) -> None:
         assert getattr(self.store, verb)(id) is getattr(self.model, verb)(id)
 
@@ -230,7 +235,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     # The queue
 
-    @rule(seconds=st.sampled_from((0.5, 1.0, 10.0, 100.0)))
+    @rule(seconds=st.sampled_from((0.5, 1.0, 1.0, 10.0, 100.0)))
     def wait(self, seconds: float) -> None:
         self.world.clock += seconds
 
@@ -279,7 +284,12 @@ class StoreMachine(RuleBasedStateMachine):
             assert (lease.deadline, lease.attempts) == (queue.available_at, queue.attempts)
         self.leases += leases
 
-    @rule(place=places, ack=st.booleans(), delay=st.sampled_from((0.0, 3.0)), reason=st.none() | st.just("no"))
+    @rule(
+        place=places,
+        ack=st.sampled_from((False, False, True)),
+        delay=st.sampled_from((0.0, 3.0)),
+        reason=st.none() | st.just("no"),
+    )
     def settle(self, place: int, ack: bool, delay: float, reason: str | None) -> None:
         if not self.leases:
             return
@@ -447,7 +457,7 @@ def run(world: World, examples: int, steps: int) -> None:
 
 
 def test_a_store_does_what_the_model_does(world: World) -> None:
-    run(world, examples=60, steps=40)
+    run(world, examples=100, steps=40)
 
 
 @pytest.mark.soak
