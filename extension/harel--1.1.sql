@@ -688,10 +688,11 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_is_processed(text, text)
 IS 'Whether the execution has handled the event: true once the commit that named the event is visible.';
 REVOKE ALL ON FUNCTION @extschema@.harel_is_processed(text, text) FROM PUBLIC;
--- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999. Such
--- texts are stored like any other; only the fields broken out of them have to be read in another way. The type json
--- checks the grammar without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for
--- are replaced by U+FFFD in a copy, and in a database of another encoding than UTF8 by a question mark.
+-- jsonb cannot hold everything that JSON allows: a \u0000, half of a surrogate pair, a number like 1e999999, tens of
+-- millions of elements (for which it asks for more memory than there can be, an internal error). Such texts are stored
+-- like any other; only the fields broken out of them have to be read in another way. The type json checks the grammar
+-- without evaluating numbers, but decodes each escape, so those that PostgreSQL has no character for are replaced by
+-- U+FFFD in a copy, and in a database of another encoding than UTF8 by a question mark.
 CREATE FUNCTION @extschema@.harel__decodable(p_data text) RETURNS json
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -841,7 +842,7 @@ BEGIN
 
     BEGIN
         v_json := p_data::jsonb;
-    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
         v_json := @extschema@.harel__fields(p_id, p_data);
     END;
 
@@ -1344,6 +1345,24 @@ COMMENT ON FUNCTION @extschema@.harel__ends(text, integer[], integer)
 IS 'Internal. For each commit of a batch, the position of its last item in a flat list; raises ST004.';
 REVOKE ALL ON FUNCTION @extschema@.harel__ends(text, integer[], integer) FROM PUBLIC;
 
+-- A slice of an array copies all of the array first: done for each commit of a long batch, that takes longest of all.
+CREATE FUNCTION @extschema@.harel__part(p_list anyarray, p_first integer, p_last integer) RETURNS anyarray
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_part p_list%TYPE := '{}';
+BEGIN
+    FOR i IN p_first .. p_last LOOP
+        v_part := v_part || p_list[i];
+    END LOOP;
+    RETURN v_part;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__part(anyarray, integer, integer)
+IS 'Internal. The elements of a list from one position to another.';
+REVOKE ALL ON FUNCTION @extschema@.harel__part(anyarray, integer, integer) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_commit_batch(
     p_ids text[],
     p_defns text[],
@@ -1418,14 +1437,14 @@ BEGIN
         t := coalesce(v_timer_ends[i - 1], 0) + 1;
         v_result := @extschema@.harel_commit(
             p_ids[i], p_defns[i], p_datas[i], p_olds[i], p_events[i],
-            p_emit_targets[e:v_emit_ends[i]],
-            p_emit_events[e:v_emit_ends[i]],
-            p_spawn_children[s:v_spawn_ends[i]],
-            p_spawn_root_paths[s:v_spawn_ends[i]],
-            p_spawn_contexts[s:v_spawn_ends[i]],
-            p_timer_actions[t:v_timer_ends[i]],
-            p_timer_paths[t:v_timer_ends[i]],
-            p_timer_fire_ats[t:v_timer_ends[i]],
+            CASE WHEN e <= v_emit_ends[i] THEN @extschema@.harel__part(p_emit_targets, e, v_emit_ends[i]) END,
+            CASE WHEN e <= v_emit_ends[i] THEN @extschema@.harel__part(p_emit_events, e, v_emit_ends[i]) END,
+            CASE WHEN s <= v_spawn_ends[i] THEN @extschema@.harel__part(p_spawn_children, s, v_spawn_ends[i]) END,
+            CASE WHEN s <= v_spawn_ends[i] THEN @extschema@.harel__part(p_spawn_root_paths, s, v_spawn_ends[i]) END,
+            CASE WHEN s <= v_spawn_ends[i] THEN @extschema@.harel__part(p_spawn_contexts, s, v_spawn_ends[i]) END,
+            CASE WHEN t <= v_timer_ends[i] THEN @extschema@.harel__part(p_timer_actions, t, v_timer_ends[i]) END,
+            CASE WHEN t <= v_timer_ends[i] THEN @extschema@.harel__part(p_timer_paths, t, v_timer_ends[i]) END,
+            CASE WHEN t <= v_timer_ends[i] THEN @extschema@.harel__part(p_timer_fire_ats, t, v_timer_ends[i]) END,
             p_traces[i],
             p_trace_max
         );
@@ -1437,7 +1456,9 @@ BEGIN
     END LOOP;
 
     RETURN QUERY
-    SELECT b.id, v_committed[b.place], v_versions[b.place], v_seqs[v_seq_starts[b.place]:v_seq_ends[b.place]]
+    SELECT
+        b.id, v_committed[b.place], v_versions[b.place],
+        @extschema@.harel__part(v_seqs, v_seq_starts[b.place], v_seq_ends[b.place])
     FROM unnest(p_ids) WITH ORDINALITY AS b (id, place)
     ORDER BY b.place;
 END
@@ -3044,7 +3065,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN p_data::jsonb ->> p_key;
-EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
     BEGIN
         -- jsonb holds less than JSON allows.
         RETURN @extschema@.harel__decodable(p_data) ->> p_key;
