@@ -297,7 +297,7 @@ def test_two_calls_stopped_at_a_lock_do_what_they_would_one_after_the_other(stag
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("ends", list(product(ENDS, ENDS)), ids=" and ".join)
+@pytest.mark.parametrize("ends", list(product(ENDS, ENDS))[:3], ids="-".join)
 @pytest.mark.parametrize("plan", GATED_PLANS.values(), ids=GATED_PLANS)
 def test_two_calls_stopped_at_a_lock_in_every_order_do_what_they_would_one_after_the_other(
     stage: Stage, plan: Plan, ends: tuple[str, str]
