@@ -425,3 +425,15 @@ def test_threads_share_a_store(store_dsn: str) -> None:
 
     with closing(PostgresStore.from_dsn(store_dsn)) as store, ThreadPoolExecutor(8) as threads:
         assert list(threads.map(lambda number: work(store, number), range(8))) == [100] * 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("given", "idle"), [("", "30"), (" keepalives_idle=7", "7")])
+def test_a_host_that_goes_away_silently_is_given_up_in_time(store_dsn: str, kind: str, given: str, idle: str) -> None:
+    with opened(kind, store_dsn + given) as store:
+        connections = [store._connection] if kind == "sync" else list(store._client._connection._pool)
+        assert connections
+        for connection in connections:
+            parameters = connection.info.get_parameters()
+            assert parameters["keepalives_idle"] == idle
+            assert parameters["tcp_user_timeout"] == "60000"

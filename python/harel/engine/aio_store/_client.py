@@ -5,7 +5,8 @@ from typing import Any, Self
 
 from ...spec.states import Event
 from ..execution import Execution
-from ..store._connect import OPTIONS, POOLER_OPTIONS, RETRIES, connect, dropped
+from ..store._connect import RETRIES, connect, dropped
+from ..store._connect import options as connect_options
 from ._session import AsyncSession, Calls
 
 
@@ -57,7 +58,7 @@ class AsyncPostgresClient(AsyncSession[Calls]):
 
         # The pool does not tell a server that refuses from one that is not there yet.
         (await asyncio.to_thread(connect, dsn, connect_retries, retry_delay)).close()
-        kwargs = POOLER_OPTIONS if pooler else OPTIONS
+        kwargs = connect_options(dsn, pooler)
         pool = psycopg_pool.AsyncConnectionPool(dsn, min_size=1, max_size=pool_size, kwargs=kwargs, open=False)
         client = cls(pool, **options)
         client._owned = True

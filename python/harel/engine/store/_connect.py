@@ -15,8 +15,18 @@ RETRIES = 15
 # In autocommit a call is one statement and nothing else. JSON is UTF-8, whatever the encoding of the database.
 OPTIONS: dict[str, Any] = {"autocommit": True, "client_encoding": "utf8", "fallback_application_name": "harel"}
 
-# A pooler may send each transaction to another server process, which knows nothing of what the last one prepared.
-POOLER_OPTIONS: dict[str, Any] = {**OPTIONS, "prepare_threshold": None}
+# A host that has gone away silently is given up after a minute. The system would wait for hours.
+_TIMEOUTS = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+
+
+def options(dsn: str, pooler: bool = False) -> dict[str, Any]:
+    """How a connection to this DSN, which may say otherwise, is made."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = conninfo_to_dict(dsn)
+    timeouts = {name: value for name, value in _TIMEOUTS.items() if name not in given}
+    # A pooler may send each transaction to another server process, which knows nothing of what the last one prepared.
+    return {**timeouts, **OPTIONS, **({"prepare_threshold": None} if pooler else {})}
 
 
 def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psycopg.Connection[Any]":
@@ -32,7 +42,7 @@ def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psyc
     refusals = 0
     while True:
         try:
-            return psycopg.connect(dsn, **(POOLER_OPTIONS if pooler else OPTIONS))
+            return psycopg.connect(dsn, **options(dsn, pooler))
         except psycopg.OperationalError as error:
             # A ping stops all threads while it waits: not for a server that has just been mute, and not for long.
             mute = isinstance(error, psycopg.errors.ConnectionTimeout)
