@@ -40,7 +40,9 @@ BEGIN
         PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_path);
     END IF;
     IF p_fire_at IS NULL THEN
-        PERFORM @extschema@.harel__refuse_time(format('Execution %L, timer %L', p_id, p_path), p_fire_at);
+        PERFORM @extschema@.harel__refuse_time(
+            format('Execution %L, timer %L', left(p_id, 40), left(p_path, 40)), p_fire_at
+        );
     END IF;
     DELETE FROM @extschema@.timers t
     WHERE t.execution_id = p_id AND t.path = p_path AND t.fire_at = p_fire_at;
