@@ -173,7 +173,7 @@ COMMENT ON FUNCTION @extschema@.harel__clock(double precision)
 IS 'Internal. The time of a call in seconds since the epoch: the one given, or that of the database. Raises ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel__clock(double precision) FROM PUBLIC;
 -- Another program may have kept the six tables of the contract before this store came.
-CREATE OR REPLACE FUNCTION @extschema@.harel__check_adoption(p_schema name) RETURNS void
+CREATE OR REPLACE FUNCTION @extschema@.harel__check_adoption(p_schema name, p_prefix text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -181,7 +181,7 @@ DECLARE
     v_missing text;
     v_full text;
 BEGIN
-    SELECT string_agg(format('%s.%s %s', w.tab, w.col, w.typ), ', ' ORDER BY w.tab, w.col)
+    SELECT string_agg(format('%s.%s %s', p_prefix || w.tab, w.col, w.typ), ', ' ORDER BY w.tab, w.col)
     INTO v_missing
     FROM (VALUES
         ('executions', 'id', 'text'), ('executions', 'definition_id', 'text'), ('executions', 'data', 'text'),
@@ -197,7 +197,7 @@ BEGIN
         SELECT FROM pg_class c
         JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_attribute a ON a.attrelid = c.oid
-        WHERE n.nspname = p_schema AND c.relname = w.tab AND c.relkind IN ('r', 'p')
+        WHERE n.nspname = p_schema AND c.relname = p_prefix || w.tab AND c.relkind IN ('r', 'p')
             AND a.attname = w.col AND a.atttypid = w.typ::regtype
     );
     IF p_schema IS NULL OR p_schema = '@extschema@'::regnamespace::name OR v_missing IS NOT NULL THEN
@@ -230,9 +230,9 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__check_adoption(name)
+COMMENT ON FUNCTION @extschema@.harel__check_adoption(name, text)
 IS 'Internal. Raises ST014 unless a schema holds the six tables and this store is empty.';
-REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name) FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name, text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -265,27 +265,28 @@ COMMENT ON FUNCTION @extschema@.harel__check_key(text, text, text)
 IS 'Internal. A key as it is; raises ST001 for one that is missing, empty or longer than 1000 bytes.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_key(text, text, text) FROM PUBLIC;
 
-CREATE OR REPLACE FUNCTION @extschema@.harel_adopt(p_schema name) RETURNS bigint
+CREATE OR REPLACE FUNCTION @extschema@.harel_adopt(p_schema name, p_prefix text DEFAULT '') RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_copy text;
+    v_prefix text := coalesce(p_prefix, '');
+    v_copy text[];
     v_table text;
     v_sequence regclass;
     v_count bigint;
     v_rows bigint := 0;
 BEGIN
-    PERFORM @extschema@.harel__check_adoption(p_schema);
+    PERFORM @extschema@.harel__check_adoption(p_schema, v_prefix);
     -- Nobody writes here or there until the end of the transaction.
     FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
-        EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', p_schema, v_table);
+        EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', p_schema, v_prefix || v_table);
         EXECUTE format('LOCK TABLE %s IN EXCLUSIVE MODE', ('@extschema@.' || v_table)::regclass);
     END LOOP;
-    PERFORM @extschema@.harel__check_adoption(p_schema);
+    PERFORM @extschema@.harel__check_adoption(p_schema, v_prefix);
 
-    FOREACH v_copy IN ARRAY ARRAY[
-        $copy$
+    FOREACH v_copy SLICE 1 IN ARRAY ARRAY[
+        ['executions', $copy$
             INSERT INTO @extschema@.executions (
                 id, definition_id, data, version, status, outcome, active_path, parent_id, priority, finished_at
             )
@@ -297,79 +298,81 @@ BEGIN
                     WHEN f.fields ->> 'status' IN ('DONE', 'CANCELLED', 'FAILED')
                         THEN coalesce(@extschema@.harel__finished_at(f.fields), now())
                 END
-            FROM %I.executions o
+            FROM %I.%I o
             CROSS JOIN LATERAL (
                 SELECT @extschema@.harel__adopted(o.id, o.definition_id, o.data, o.version) OFFSET 0
             ) AS f (fields)
-        $copy$,
-        $copy$
+        $copy$],
+        ['outbox', $copy$
             INSERT INTO @extschema@.outbox (seq, target_id, event)
             SELECT
                 o.seq,
                 CASE WHEN o.target_id IS NOT NULL THEN @extschema@.harel__check_key(NULL, 'target id', o.target_id) END,
                 o.event
-            FROM %I.outbox o
-        $copy$,
-        $copy$
+            FROM %I.%I o
+        $copy$],
+        ['processed_events', $copy$
             INSERT INTO @extschema@.processed_events (execution_id, event_id)
             SELECT
                 @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
                 @extschema@.harel__check_key(o.execution_id, 'event id', o.event_id)
-            FROM %I.processed_events o
-        $copy$,
-        $copy$
+            FROM %I.%I o
+        $copy$],
+        ['timers', $copy$
             INSERT INTO @extschema@.timers (execution_id, path, fire_at)
             SELECT
                 @extschema@.harel__check_key(NULL, 'execution id', o.execution_id),
                 CASE WHEN o.path = '' THEN '' ELSE @extschema@.harel__check_key(o.execution_id, 'timer path', o.path) END,
                 @extschema@.harel__clock(coalesce(o.fire_at, 'NaN'))
-            FROM %I.timers o
-        $copy$,
-        $copy$
+            FROM %I.%I o
+        $copy$],
+        ['spawns', $copy$
             INSERT INTO @extschema@.spawns (seq, parent_id, child_id, root_path, context)
             SELECT
                 o.seq,
                 @extschema@.harel__check_key(NULL, 'parent id', o.parent_id),
                 @extschema@.harel__check_key(o.parent_id, 'child id', o.child_id),
                 o.root_path, o.context
-            FROM %I.spawns o
-        $copy$,
-        $copy$
+            FROM %I.%I o
+        $copy$],
+        ['trace', $copy$
             INSERT INTO @extschema@.trace (execution_id, idx, entry)
             SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
-            FROM %I.trace o
-        $copy$
+            FROM %I.%I o
+        $copy$]
     ] LOOP
-        EXECUTE format(v_copy, p_schema);
+        EXECUTE format(v_copy[2], p_schema, v_prefix || v_copy[1]);
         GET DIAGNOSTICS v_count = ROW_COUNT;
         v_rows := v_rows + v_count;
     END LOOP;
 
     -- A seq that was given once is not given again, though its row be gone.
     FOREACH v_table IN ARRAY ARRAY['outbox', 'spawns'] LOOP
-        v_sequence := pg_get_serial_sequence(format('%I.%I', p_schema, v_table), 'seq');
+        v_sequence := pg_get_serial_sequence(format('%I.%I', p_schema, v_prefix || v_table), 'seq');
         EXECUTE format(
             'SELECT setval(%L, greatest(max(seq), %s)) FROM %I.%I HAVING greatest(max(seq), %2$s) IS NOT NULL',
             '@extschema@.' || v_table || '_seq_seq',
             coalesce(pg_sequence_last_value(v_sequence)::text, 'NULL::bigint'),
-            p_schema, v_table
+            p_schema, v_prefix || v_table
         );
     END LOOP;
 
     -- What still looks for them fails, rather than go on beside the store.
     FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
-        EXECUTE format('ALTER TABLE %I.%I RENAME TO %I', p_schema, v_table, v_table || '_adopted');
+        EXECUTE format(
+            'ALTER TABLE %I.%I RENAME TO %I', p_schema, v_prefix || v_table, v_prefix || v_table || '_adopted'
+        );
     END LOOP;
     RETURN v_rows;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel_adopt(name)
+COMMENT ON FUNCTION @extschema@.harel_adopt(name, text)
 IS
-'Takes over what another program keeps in the six tables of the contract in a schema: every row byte for byte, the '
-'fields kept beside data, and the sequences, into this store, which must be empty. The tables stay there as '
-'executions_adopted and so on, for you to drop. For their owner. Returns how many rows were taken over. Raises ST014, '
-'and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
-REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name) FROM PUBLIC;
+'Takes over what another program keeps in the six tables of the contract in a schema, under names that may begin with '
+'a prefix: every row byte for byte, the fields kept beside data, and the sequences, into this store, which must be '
+'empty. The tables stay there as executions_adopted and so on, for you to drop. For their owner. Returns how many rows '
+'were taken over. Raises ST014, and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
+REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name, text) FROM PUBLIC;
 -- Functions that look for rows by a key forbid what reads a whole table. A plan made while a table was empty, and
 -- vacuumed so, would be kept by a session until the table is analyzed next, which may be a million rows later.
 
@@ -1445,7 +1448,9 @@ BEGIN
         PERFORM @extschema@.harel__refuse_key(p_id, 'timer path', p_path);
     END IF;
     IF p_fire_at IS NULL THEN
-        PERFORM @extschema@.harel__refuse_time(format('Execution %L, timer %L', p_id, p_path), p_fire_at);
+        PERFORM @extschema@.harel__refuse_time(
+            format('Execution %L, timer %L', left(p_id, 40), left(p_path, 40)), p_fire_at
+        );
     END IF;
     DELETE FROM @extschema@.timers t
     WHERE t.execution_id = p_id AND t.path = p_path AND t.fire_at = p_fire_at;

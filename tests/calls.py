@@ -148,7 +148,7 @@ FUNCTIONS: dict[str, Function] = {
     "harel_purge": Function("v", {"p_id": "e", "p_expected_version": "1"}),
     "harel_purge_finished": Function("v", {"p_older_than": "0", "p_limit": "1", "p_archive": None, "p_now": None}),
     "harel_purge_processed": Function("v", {"p_older_than": "0", "p_limit": "1", "p_now": None}),
-    "harel_adopt": Function("v", {"p_schema": "another_program"}),
+    "harel_adopt": Function("v", {"p_schema": "another_program", "p_prefix": "their_"}),
     "harel_reset_sequences": Function("v", {}),
     "harel_protect": Function("v", {"p_on": "true"}),
     "harel_grant": Function("v", {"p_role": "pg_monitor", "p_access": "reader"}),

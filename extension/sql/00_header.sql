@@ -33,3 +33,24 @@
 -- Nor can one while it is created: whatever the search path of the session, only what PostgreSQL brings is found by its
 -- bare name.
 SET LOCAL search_path = pg_catalog, pg_temp;
+
+DO $$
+DECLARE
+    v_taken text := coalesce(
+        to_regclass('@extschema@.executions')::text,
+        (
+            SELECT min(p.oid::regprocedure::text) FROM pg_proc p
+            WHERE p.pronamespace = '@extschema@'::regnamespace AND starts_with(p.proname, 'harel_')
+        )
+    );
+BEGIN
+    IF v_taken IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST014',
+            MESSAGE = 'the schema has things of another program by the names of this store',
+            DETAIL = format('There is %s.', v_taken),
+            HINT = 'Create the store in a schema of its own: CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel; '
+                'harel.harel_adopt() then takes over what the other keeps in the tables of the contract.';
+    END IF;
+END
+$$;
