@@ -155,7 +155,7 @@ class Replay:
         self._chance = random.Random(self.seed)
         self._result = Replayed()
         # The events done by then, and whether it is the server's turn. At the very end nobody would be at work.
-        moments = sorted(self._chance.randrange(log.events) * 9 // 10 for _ in range(kills))
+        moments = sorted(self._chance.randrange(log.events) * 3 // 4 for _ in range(kills))
         self._plan = deque((moment, crash is not None and self._chance.random() < 0.3) for moment in moments)
         self._numbers = count(1)
         self._workers: list[_Worker] = []
