@@ -3,8 +3,9 @@
 from contextlib import ExitStack
 
 import pytest
-from cluster import OldServer, Upgraded, programs_of
 from filled import contents, fill, rows, works_on
+
+from cluster import OldServer, Upgraded, programs_of
 
 
 @pytest.mark.parametrize("way", ["--copy", "--link"])

@@ -3,10 +3,10 @@
 from contextlib import ExitStack
 
 import pytest
-from cluster import Standby, programs_of
 from filled import TABLES, contents, fill, rows, works_on
 from wire import until
 
+from cluster import Standby, programs_of
 from harel.embedded import EmbeddedServer
 
 # The registers of the queue, a day ahead of this host's clock.

@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cluster import programs_of
 from filled import rows
 
+from cluster import programs_of
 from harel.embedded import EmbeddedServer
 from servers import RELEASES, server
 
