@@ -443,7 +443,7 @@ DECLARE
     v_missing text;
     v_full text;
 BEGIN
-    SELECT string_agg(format('%s.%s %s', p_prefix || w.tab, w.col, w.typ), ', ' ORDER BY w.tab, w.col)
+    SELECT string_agg(format('%s%s.%s %s', left(p_prefix, 40), w.tab, w.col, w.typ), ', ' ORDER BY w.tab, w.col)
     INTO v_missing
     FROM (VALUES
         ('executions', 'id', 'text'), ('executions', 'definition_id', 'text'), ('executions', 'data', 'text'),
