@@ -11,6 +11,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from wire import until
 
 from harel import AsyncPostgresStore, AsyncPostgresTransport, PostgresStore, PostgresTransport
 from harel.worker import Worker
@@ -96,10 +97,15 @@ def test_no_log_of_a_store_whose_connection_is_lost_has_it(store_dsn: str, caplo
     caplog.set_level(logging.DEBUG)
     store = PostgresStore.from_dsn(make_conninfo(store_dsn, password=SECRET), connect_retries=0)
     with psycopg.connect(store_dsn, autocommit=True) as session:
-        session.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND application_name = 'harel'"
-        )
+
+        def gone() -> bool:
+            ended = session.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND application_name = 'harel'"
+            )
+            return not ended.fetchall()
+
+        until(gone)
     store.load("x")
     store.close()
     assert SECRET not in caplog.text
