@@ -457,7 +457,8 @@ def test_a_server_that_is_not_there_is_an_error_in_one_line() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_leaves_nothing_behind(number: signal.Signals, folder: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "harel.demo"],
+        # So many that it cannot be done before the signal comes.
+        [sys.executable, "-m", "harel.demo", "--orders=5000"],
         env=environment(TMPDIR=str(folder)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
