@@ -68,7 +68,7 @@ BEGIN
     -- As a commit would refuse them.
     PERFORM @extschema@.harel__refuse_commit(p_id, p_definition_id, p_data, p_version - 1, NULL);
     RETURN p_data::jsonb;
-EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
     RETURN @extschema@.harel__fields(p_id, p_data);
 END
 $$;
@@ -97,6 +97,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_prefix text := coalesce(p_prefix, '');
+    v_tables text[] := ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'];
     v_copy text[];
     v_table text;
     v_sequence regclass;
@@ -105,7 +106,7 @@ DECLARE
 BEGIN
     PERFORM @extschema@.harel__check_adoption(p_schema, v_prefix);
     -- Nobody writes here or there until the end of the transaction.
-    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
+    FOREACH v_table IN ARRAY v_tables LOOP
         EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', p_schema, v_prefix || v_table);
         EXECUTE format('LOCK TABLE %s IN EXCLUSIVE MODE', ('@extschema@.' || v_table)::regclass);
     END LOOP;
@@ -184,7 +185,7 @@ BEGIN
     END LOOP;
 
     -- What still looks for them fails, rather than go on beside the store.
-    FOREACH v_table IN ARRAY ARRAY['executions', 'outbox', 'processed_events', 'timers', 'spawns', 'trace'] LOOP
+    FOREACH v_table IN ARRAY v_tables LOOP
         EXECUTE format(
             'ALTER TABLE %I.%I RENAME TO %I', p_schema, v_prefix || v_table, v_prefix || v_table || '_adopted'
         );

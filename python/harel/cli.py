@@ -22,7 +22,7 @@ from rich.text import Text
 
 from .embedded import EmbeddedServer, EmbeddedServerError
 from .engine.store import PostgresStore, StoreError
-from .engine.store._connect import check_dsn
+from .engine.store._connect import parsed
 from .replay import COLUMNS, Kill, Log, LogError, ProofFailed, Replay, ReplayError, prove, read_log
 from .replay.show import Display, case_to_show, printable
 from .worker import Machine, Worker
@@ -57,7 +57,7 @@ def _end(code: int, message: str) -> NoReturn:
 
 def _checked(dsn: str) -> str:
     try:
-        check_dsn(dsn)
+        parsed(dsn)
     except psycopg.ProgrammingError as error:
         _end(BAD_USE, str(error))
     return dsn

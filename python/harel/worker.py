@@ -28,6 +28,7 @@ from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, wait_ra
 from .engine.aio_store import AsyncPostgresStore
 from .engine.aio_transport import AsyncPostgresTransport
 from .engine.execution import Execution, Status
+from .engine.store._connect import connect_options
 from .engine.transport import Completed, Completion, Delivery, Lease, PostgresTransport
 from .machine import Machine, Step
 from .spec.states import Event
@@ -416,9 +417,7 @@ class Worker:
         channel = await self._retried(self._claims.channel)
         while True:
             with suppress(psycopg.OperationalError):
-                connection = await psycopg.AsyncConnection.connect(
-                    self._dsn, autocommit=True, fallback_application_name="harel"
-                )
+                connection = await psycopg.AsyncConnection.connect(self._dsn, **connect_options(self._dsn))
                 async with connection:
                     await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                     # What came before was not heard.

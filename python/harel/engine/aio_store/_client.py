@@ -5,8 +5,7 @@ from typing import Any, Self
 
 from ...spec.states import Event
 from ..execution import Execution
-from ..store._connect import RETRIES, connect, dropped
-from ..store._connect import options as connect_options
+from ..store._connect import RETRIES, connect, connect_options, dropped
 from ._session import AsyncSession, Calls
 
 

@@ -19,11 +19,23 @@ OPTIONS: dict[str, Any] = {"autocommit": True, "client_encoding": "utf8", "fallb
 _TIMEOUTS = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 
 
-def options(dsn: str, pooler: bool = False) -> dict[str, Any]:
-    """How a connection to this DSN, which may say otherwise, is made."""
+def parsed(dsn: str) -> dict[str, Any]:
+    """What a DSN says, by the names of libpq.
+
+    Raises psycopg.ProgrammingError for what libpq cannot read, without a word of it: it may hold a password.
+    """
+    import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    given = conninfo_to_dict(dsn)
+    with suppress(psycopg.ProgrammingError):
+        return conninfo_to_dict(dsn)
+    # Raised outside, or the error of libpq, which quotes the DSN, would be its context.
+    raise psycopg.ProgrammingError("the DSN is no connection string or URI that libpq understands")
+
+
+def connect_options(dsn: str, pooler: bool = False) -> dict[str, Any]:
+    """How a connection to this DSN, which may say otherwise, is made. Raises as parsed() does."""
+    given = parsed(dsn)
     timeouts = {name: value for name, value in _TIMEOUTS.items() if name not in given}
     # A pooler may send each transaction to another server process, which knows nothing of what the last one prepared.
     return {**timeouts, **OPTIONS, **({"prepare_threshold": None} if pooler else {})}
@@ -38,11 +50,10 @@ def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psyc
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    check_dsn(dsn)
-    refusals = 0
+    options, refusals = connect_options(dsn, pooler), 0
     while True:
         try:
-            return psycopg.connect(dsn, **options(dsn, pooler))
+            return psycopg.connect(dsn, **options)
         except psycopg.OperationalError as error:
             # A ping stops all threads while it waits: not for a server that has just been mute, and not for long.
             mute = isinstance(error, psycopg.errors.ConnectionTimeout)
@@ -62,29 +73,14 @@ def connect(dsn: str, retries: int, delay: float, pooler: bool = False) -> "psyc
 def _of_another_kind(dsn: str) -> bool:
     """Whether there is a server that takes connections, only not of the kind that the DSN asks for."""
     import psycopg
-    from psycopg.conninfo import conninfo_to_dict
 
-    kind = conninfo_to_dict(dsn).get("target_session_attrs") or os.environ.get("PGTARGETSESSIONATTRS")
+    kind = parsed(dsn).get("target_session_attrs") or os.environ.get("PGTARGETSESSIONATTRS")
     if kind in (None, "any"):
         return False
     with suppress(psycopg.OperationalError):
         psycopg.connect(dsn, **OPTIONS, target_session_attrs="any").close()
         return True
     return False
-
-
-def check_dsn(dsn: str) -> None:
-    """Raises psycopg.ProgrammingError for what libpq cannot read, without a word of it: it may hold a password."""
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        conninfo_to_dict(dsn)
-        return
-    except psycopg.ProgrammingError:
-        # Raised outside, or the error of libpq, which quotes the DSN, would be its context.
-        pass
-    raise psycopg.ProgrammingError("the DSN is no connection string or URI that libpq understands")
 
 
 def dropped(connection: Any) -> bool:
