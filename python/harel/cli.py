@@ -24,7 +24,8 @@ from .embedded import EmbeddedServer, EmbeddedServerError
 from .engine.store import PostgresStore, StoreError
 from .engine.store._connect import parsed
 from .replay import COLUMNS, Kill, Log, LogError, ProofFailed, Replay, ReplayError, prove, read_log
-from .replay.show import Display, case_to_show, printable
+from .replay.show import Display, case_to_show
+from .wording import printable
 from .worker import Machine, Worker
 
 # Exit codes: the database refused or cannot be reached, or the proof failed; and what was asked for makes no sense.
