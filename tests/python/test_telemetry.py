@@ -20,6 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 from psycopg.conninfo import make_conninfo
 from pydantic import ConfigDict
+from test_docs import blocks
 from test_worker import Running, System, line
 from wire import DEADLINE, until
 
@@ -31,6 +32,7 @@ from harel import (
     InvalidArgument,
     PostgresStore,
     PostgresTransport,
+    Status,
     Step,
     StoreConflict,
     TimerOp,
@@ -242,9 +244,28 @@ def test_what_is_sent_carries_the_context_and_the_object_stays(
         )
 
 
-def test_the_context_that_an_event_has_stays(telemetry: Telemetry, transport: Any, store_dsn: str) -> None:
-    transport.publish("x", Event(kind="Go", trace_context={"traceparent": SENT_FROM}))  # type: ignore[call-arg]
-    assert [text["trace_context"] for text in texts(store_dsn)] == [{"traceparent": SENT_FROM}]
+@pytest.mark.parametrize("carrier", [{"traceparent": SENT_FROM}, {}])
+def test_the_context_that_an_event_has_stays(
+    carrier: dict[str, str], telemetry: Telemetry, transport: Any, store_dsn: str
+) -> None:
+    transport.publish("x", Event(kind="Go", trace_context=carrier))  # type: ignore[call-arg]
+    assert [text["trace_context"] for text in texts(store_dsn)] == [carrier]
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_an_event_that_is_passed_on_comes_from_the_step_that_did(
+    copied: bool, telemetry: Telemetry, system: System
+) -> None:
+    def machine(exe: Execution, event: Event) -> Step:
+        passed = event.model_copy(update={"id": "another"}) if copied else event
+        return Step(exe, emits=[("y", passed)] if exe.id == "x" else [])
+
+    system.make("x", "y")
+    system.publish("x", "Go")
+    with Running(system.dsn, machine) as running:
+        system.drain(running)
+    first, second = telemetry.named("process d")
+    assert parent(second) == ids(first)
 
 
 class StrictEvent(Event):
@@ -331,6 +352,21 @@ def test_what_a_machine_does_is_within_the_span_of_its_step(kind: str, telemetry
     assert seen == ["acme"]
 
 
+def test_what_a_step_emits_comes_from_it_whatever_the_machine_leaves_current(
+    telemetry: Telemetry, system: System
+) -> None:
+    async def machine(exe: Execution, event: Event) -> Step:
+        context.attach(trace.set_span_in_context(telemetry.tracer.start_span("never ended")))
+        return move(exe, event)
+
+    system.make("x", "y")
+    system.transport.publish("x", Event(kind="go", data={"after": ["y"]}))
+    with Running(system.dsn, machine) as running:
+        system.drain(running)
+    first, second = telemetry.named("process d")
+    assert parent(second) == ids(first)
+
+
 def test_a_step_that_raises_is_an_error_of_its_span(telemetry: Telemetry, system: System) -> None:
     def machine(exe: Execution, event: Event) -> Step:
         raise LookupError("no such thing")
@@ -347,6 +383,37 @@ def test_a_step_that_raises_is_an_error_of_its_span(telemetry: Telemetry, system
     assert recorded.attributes["exception.type"] == "LookupError"
     assert "in machine\n" in str(recorded.attributes["exception.stacktrace"])
     assert running.tally == {"failed": 1}
+
+
+def test_an_error_that_cannot_become_the_end_of_an_execution_is_recorded_once(
+    telemetry: Telemetry, system: System
+) -> None:
+    def machine(exe: Execution, event: Event) -> Step:
+        raise LookupError("no such thing")
+
+    system.make("x", status=Status.DONE)
+    system.publish("x", "Go")
+    with Running(system.dsn, machine, max_attempts=1) as running:
+        until(system.transport.dead_letters)
+        system.drain(running)
+    span = telemetry.one("process d")
+    assert attributes(span)["harel.result"] == "retried"
+    assert attributes(span)["error.type"] == "LookupError"
+    assert len(span.events) == 1
+
+
+def test_instrumenting_again_begins_anew(telemetry: Telemetry, system: System) -> None:
+    def machine(exe: Execution, event: Event) -> Step:
+        instrument(tracer_provider=other.provider)
+        return Step(exe)
+
+    other = Telemetry()
+    system.make("x")
+    system.publish("x", "Go")
+    with Running(system.dsn, machine) as running:
+        system.drain(running)
+    assert "harel.result" not in attributes(telemetry.one("process d"))
+    assert other.named("harel.finish")
 
 
 def test_the_result_of_each_delivery(telemetry: Telemetry, system: System) -> None:
@@ -557,14 +624,14 @@ def test_no_secret_is_in_any_span(telemetry: Telemetry, store_dsn: str) -> None:
 
 
 PROGRAM = """
-import asyncio, sys, threading
+import asyncio, sys
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 from harel import Step, Event
 from harel.telemetry import instrument
 from harel.worker import Worker
 
-dsn, definition, file = sys.argv[1:]
+dsn, name, file = sys.argv[1:]
 provider = TracerProvider()
 out = open(file, "a", buffering=1)
 exporter = ConsoleSpanExporter(out=out, formatter=lambda span: span.to_json(indent=None) + "\\n")
@@ -574,10 +641,10 @@ instrument(tracer_provider=provider)
 def order(exe, event):
     return Step(exe, emits=[("warehouse", Event(kind="Ship"))])
 
-def warehouse(exe, event):
-    if definition == "both":
+async def warehouse(exe, event):
+    if name == "first":
         print("begun", flush=True)
-        threading.Event().wait()
+        await asyncio.Event().wait()
     return Step(exe, emits=[("audit", Event(kind="Shipped"))])
 
 def audit(exe, event):
@@ -601,9 +668,10 @@ def test_a_trace_outlives_the_crash_of_a_worker(telemetry: Telemetry, system: Sy
         system.make(id, definition_id=id)
     with telemetry.tracer.start_as_current_span("POST /orders"):
         system.publish("order", "Place")
-    with process("both") as first:
+    with process("first") as first:
         try:
             assert line(first) == "begun"
+            until(lambda: steps("first"))
         finally:
             os.kill(first.pid, signal.SIGKILL)
     system.rows("UPDATE transport_groups SET available_at = extract(epoch FROM clock_timestamp()) RETURNING 1")
@@ -613,7 +681,7 @@ def test_a_trace_outlives_the_crash_of_a_worker(telemetry: Telemetry, system: Sy
             until(lambda: len(steps("second")) == 2)
         finally:
             second.kill()
-    (order,) = steps("both")
+    (order,) = steps("first")
     warehouse, audit = steps("second")
     assert [span["name"] for span in (order, warehouse, audit)] == [
         f"process {name}" for name in ("order", "warehouse", "audit")
@@ -712,3 +780,57 @@ def test_opentelemetry_instrument_turns_it_on(store_dsn: str) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout.count('"name": "harel.commit"') == expected, done.stdout + done.stderr
+
+
+PAGE = "docs/how-to/telemetry.md"
+
+
+def test_the_page_on_telemetry_runs(telemetry: Telemetry, system: System) -> None:
+    start, handle = blocks(PAGE, "python")
+    (publish,) = blocks(PAGE, "sql")
+    program = f"import sys; from harel import PostgresStore\n{start}\nPostgresStore.from_dsn(sys.argv[1]).load('x')"
+    done = subprocess.run(
+        [sys.executable, "-c", program, system.dsn], capture_output=True, text=True, timeout=DEADLINE, check=True
+    )
+    assert '"name": "harel.load"' in done.stdout
+    system.make("order-1")
+    with psycopg.connect(system.dsn) as session:
+        session.execute(publish)
+    with Running(system.dsn, move) as running:
+        system.drain(running)
+    step = telemetry.one("process d")
+    assert step.parent is not None
+    assert f"{step.parent.trace_id:032x}" in publish
+    exe = system.store.load("order-1")
+    assert exe is not None
+    system.store.commit(exe, [(None, Event(kind="Told"))])
+    names: dict[str, Any] = {"trace": trace}
+    exec(handle, names)
+    names["tracer"] = telemetry.tracer
+    assert system.store.deliver_outbox(names["send_all"]) == 1
+    assert parent(telemetry.one("deliver Told")) == ids(telemetry.named("harel.commit")[-1])
+
+
+def test_the_page_on_telemetry_names_all_attributes(telemetry: Telemetry, system: System) -> None:
+    system.make("x", "y", active_path="/")
+    system.transport.publish("x", Event(kind="go", data={"after": ["y"]}))
+    system.publish("x", "raise")
+
+    def machine(exe: Execution, event: Event) -> Step:
+        if event.kind == "raise":
+            raise RuntimeError("no")
+        if event.kind == "go" and exe.version == 1:
+            system.store.save(exe.model_copy())
+        return move(exe, event)
+
+    with Running(system.dsn, machine) as running:
+        system.drain(running)
+    for refused in (lambda: system.make("x"), lambda: system.store.list_executions(limit=-1)):
+        with pytest.raises((StoreConflict, InvalidArgument)):
+            refused()
+    used = {name for span in telemetry.spans for name in attributes(span)}
+    page = Path(__file__).parents[2].joinpath(PAGE).read_text()
+    assert {name for name in used if f"`{name}`" not in page} == set()
+    named = {word for word in page.replace("`", " ").split() if word.startswith(("harel.", "messaging.", "db."))}
+    calls = {"harel.publish", "harel.publish_many", "harel.send", "harel.finish", "harel.<method>", "harel.telemetry"}
+    assert {name.strip(",.:") for name in named} - calls - used == set()

@@ -40,9 +40,11 @@ __all__ = ["Instrumentor", "context_of", "instrument", "uninstrument"]
 def instrument(*, tracer_provider: "TracerProvider | None" = None) -> None:
     """Makes spans from now on, for every client and worker of this process; `tracer_provider`: not the global one.
 
-    Raises ModuleNotFoundError where the extra is not installed.
+    Called again it begins anew. Raises ModuleNotFoundError where the extra is not installed.
     """
-    _spans.current = _implementation().OpenTelemetrySpans(tracer_provider)
+    spans = _implementation().OpenTelemetrySpans(tracer_provider)
+    uninstrument()
+    _spans.current = spans
 
 
 def uninstrument() -> None:

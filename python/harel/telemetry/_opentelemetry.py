@@ -13,7 +13,7 @@ from opentelemetry import context as contexts
 from opentelemetry import propagate, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from ..engine._spans import MEMBER
 from ..engine.store import InvalidArgument, StoreConflict
@@ -57,10 +57,14 @@ _harmless = _Harmless()
 
 @dataclass(slots=True)
 class OpenStep:
-    """A step that is not concluded: its span, the context that is current in it, and whether an error is recorded."""
+    """A step that is not concluded: its span, the context that is current in it, and what its event carried.
+
+    failed: whether an error is recorded.
+    """
 
     span: Span
     context: Context
+    received: Any
     failed: bool = False
 
 
@@ -173,7 +177,7 @@ class OpenTelemetrySpans:
                 attributes["harel.from"] = exe.active_path
         links = [Link(sender)] if sender.is_valid else []
         span = self._tracer.start_span(name, origin, SpanKind.CONSUMER, attributes, links)
-        return OpenStep(span, trace.set_span_in_context(span, origin))
+        return OpenStep(span, trace.set_span_in_context(span, origin), getattr(lease.event, MEMBER, None))
 
     def step_failed(self, lease: Lease, error: BaseException) -> None:
         step = self._steps.get(_key(lease))
@@ -193,9 +197,11 @@ class OpenTelemetrySpans:
             step.span.end()
 
     def carried(self, event: Any, lease: Lease | None = None) -> Any:
-        if not _may_carry(event):
-            return event
         step = None if lease is None else self._steps.get(_key(lease))
+        # The sender's own context stays, even an empty one. In an event that is passed on it is not the sender's own.
+        own = getattr(event, MEMBER, None)
+        if not _has_room(event) or not (own is None or (step is not None and own == step.received)):
+            return event
         carrier: dict[str, str] = {}
         with _harmless:
             propagate.inject(carrier, None if step is None else step.context)
@@ -220,12 +226,10 @@ def context_of(event: Any) -> Context:
     return propagate.extract(texts, Context())
 
 
-def _may_carry(event: Any) -> bool:
-    """Whether the event is a model that has room for a context, and none yet: the sender's own stays."""
-    if not isinstance(event, BaseModel):
-        return False
-    has_room = type(event).model_config.get("extra") == "allow" or MEMBER in type(event).model_fields
-    return has_room and not getattr(event, MEMBER, None)
+def _has_room(event: Any) -> bool:
+    return isinstance(event, BaseModel) and (
+        type(event).model_config.get("extra") == "allow" or MEMBER in type(event).model_fields
+    )
 
 
 def _key(lease: Lease) -> tuple[str, str]:
@@ -302,10 +306,9 @@ def _record(span: Span, error: BaseException) -> None:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, ValidationError):
-        return f"{error.error_count()} validation errors for {error.title}"
     if isinstance(error, InvalidArgument):
         return f"{error.code}: {error.message}"
+    # What was wrong with which value stands in the lines after the first, or in the detail.
     primary = getattr(getattr(error, "diag", None), "message_primary", None)
     return primary or str(error).partition("\n")[0]
 
