@@ -497,6 +497,20 @@ def test_a_context_written_by_sql_is_honoured(telemetry: Telemetry, system: Syst
     assert span.parent.trace_state.get("vendor") == "1"
 
 
+def test_a_program_without_an_sdk_passes_the_context_on(system: System) -> None:
+    instrument()
+    try:
+        system.make("x")
+        event = Event(kind="go", data={"after": ["outside"]}, trace_context={"traceparent": SENT_FROM})  # type: ignore[call-arg]
+        system.transport.publish("x", event)
+        with Running(system.dsn, move) as running:
+            until(lambda: running.tally["finished"])
+    finally:
+        uninstrument()
+    (passed,) = texts(system.dsn, "SELECT event FROM transport_messages UNION ALL SELECT event FROM dead_letters")
+    assert passed["trace_context"] == {"traceparent": SENT_FROM}
+
+
 ODD = [None, 7, "text", [], {}, {"traceparent": 7}, {"traceparent": None}, {"traceparent": "00-0-0-0"}, {"\0": "\0"}]
 
 

@@ -148,17 +148,24 @@ class OpenTelemetrySpans:
         return [Link(step.span.get_span_context()) for step in steps if step is not None]
 
     def step(self, delivery: Delivery) -> AbstractContextManager[Any]:
-        # Without an SDK the context is passed on all the same.
-        if self._records() or hasattr(delivery.lease.event, MEMBER):
-            with _harmless:
-                step = self._steps[_key(delivery.lease)] = self._begin_step(delivery)
-                return _attached(step.context)
+        lease = delivery.lease
+        received = getattr(lease.event, MEMBER, None)
+        with _harmless:
+            if self._records():
+                origin = context_of(lease.event)
+                span = self._begin_step(delivery, origin)
+                step = OpenStep(span, trace.set_span_in_context(span, origin), received)
+            elif received is not None:
+                # Without an SDK the context is passed on all the same.
+                step = OpenStep(trace.INVALID_SPAN, context_of(lease.event), received)
+            else:
+                return _NO_SPAN
+            self._steps[_key(lease)] = step
+            return _attached(step.context)
         return _NO_SPAN
 
-    def _begin_step(self, delivery: Delivery) -> OpenStep:
+    def _begin_step(self, delivery: Delivery, origin: Context) -> Span:
         lease, exe = delivery.lease, delivery.execution
-        origin = Context() if lease.event is None else context_of(lease.event)
-        sender = trace.get_current_span(origin).get_span_context()
         attributes: Attributes = {
             "messaging.system": "harel",
             "messaging.operation.type": "process",
@@ -175,9 +182,9 @@ class OpenTelemetrySpans:
             attributes["messaging.destination.template"] = attributes["harel.definition_id"] = exe.definition_id
             if exe.active_path is not None:
                 attributes["harel.from"] = exe.active_path
+        sender = trace.get_current_span(origin).get_span_context()
         links = [Link(sender)] if sender.is_valid else []
-        span = self._tracer.start_span(name, origin, SpanKind.CONSUMER, attributes, links)
-        return OpenStep(span, trace.set_span_in_context(span, origin), getattr(lease.event, MEMBER, None))
+        return self._tracer.start_span(name, origin, SpanKind.CONSUMER, attributes, links)
 
     def step_failed(self, lease: Lease, error: BaseException) -> None:
         step = self._steps.get(_key(lease))
