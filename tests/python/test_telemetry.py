@@ -268,6 +268,15 @@ def test_an_event_that_is_passed_on_comes_from_the_step_that_did(
     assert parent(second) == ids(first)
 
 
+def test_what_is_no_event_is_refused_as_ever(telemetry: Telemetry, store: Any, transport: Any) -> None:
+    for call in (
+        lambda: transport.publish_many([("x", {"kind": "Go"})]),
+        lambda: store.commit(Execution(definition_id="d"), [("x", {"kind": "Go"})]),
+    ):
+        with pytest.raises(TypeError, match="must be a pydantic model, not dict"):
+            call()
+
+
 class StrictEvent(Event):
     model_config = ConfigDict(extra="forbid")
 

@@ -205,13 +205,16 @@ class OpenTelemetrySpans:
 
     def carried(self, event: Any, lease: Lease | None = None) -> Any:
         step = None if lease is None else self._steps.get(_key(lease))
+        context = contexts.get_current() if step is None else step.context
+        if not context or not isinstance(event, BaseModel):
+            return event
         # The sender's own context stays, even an empty one. In an event that is passed on it is not the sender's own.
         own = getattr(event, MEMBER, None)
-        if not _has_room(event) or not (own is None or (step is not None and own == step.received)):
+        if own is not None and (step is None or own != step.received):
             return event
         carrier: dict[str, str] = {}
         with _harmless:
-            propagate.inject(carrier, None if step is None else step.context)
+            propagate.inject(carrier, context)
         return event.model_copy(update={MEMBER: carrier}) if carrier else event
 
 
@@ -231,12 +234,6 @@ def context_of(event: Any) -> Context:
         return Context()
     texts = {key: value for key, value in carrier.items() if isinstance(key, str) and isinstance(value, str)}
     return propagate.extract(texts, Context())
-
-
-def _has_room(event: Any) -> bool:
-    return isinstance(event, BaseModel) and (
-        type(event).model_config.get("extra") == "allow" or MEMBER in type(event).model_fields
-    )
 
 
 def _key(lease: Lease) -> tuple[str, str]:
