@@ -28,6 +28,9 @@ Attributes = dict[str, str | int | bool]
 # These calls put events into the queue; a commit, which may emit some, is a call of a database in the first place.
 SENDING = ("publish", "publish_many", "send")
 
+# What stands for a provider where there is no SDK.
+_PLACEHOLDERS = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+
 _NO_SPAN = nullcontext(lambda result: result)
 
 # The parameters of calls that name the execution, and how they do.
@@ -119,7 +122,7 @@ class OpenTelemetrySpans:
     def _records(self) -> bool:
         """Whether there is an SDK, which a program may set up later than this."""
         provider = self._provider or trace.get_tracer_provider()
-        return not isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+        return not isinstance(provider, _PLACEHOLDERS)
 
     def _begin_call(self, method: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Span:
         name = f"harel.{method.__name__}"
