@@ -80,7 +80,8 @@ all:
 install: ## install the extension into a server (PG_CONFIG=..., DESTDIR=...)
 uninstall: ## remove it from there
 installcheck: ## try it on a running server, the one of libpq's PG* variables
-install uninstall installcheck:
+	$(MAKE) -C extension $@ || { cat build/installcheck/regression.diffs; exit 1; }
+install uninstall:
 	$(MAKE) -C extension $@ $(if $(DESTDIR),DESTDIR='$(if $(filter /%,$(DESTDIR)),,$(CURDIR)/)$(DESTDIR)')
 
 wheel: .venv/made ## build the source distribution and, from it, the wheel into dist/

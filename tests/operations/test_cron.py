@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from filled import rows
+from psycopg.conninfo import make_conninfo
 from wire import until
 
 from harel import Execution, PostgresStore, Status, TimerOp
@@ -63,7 +64,10 @@ def test_the_jobs_of_the_documentation_do_their_work(server: EmbeddedServer) -> 
     if tuple(map(int, re.findall(r"\d+", version)))[:2] < (1, 5):
         # As the page says.
         jobs = jobs.replace("'5 seconds'", "'* * * * *'")
-    rows(server.dsn, jobs.replace("%", "%%"))
+    rows(server.dsn, "CREATE ROLE scheduler LOGIN")
+    rows(server.dsn, "GRANT USAGE ON SCHEMA cron TO scheduler")
+    rows(server.dsn, "SELECT harel.harel_grant('scheduler')")
+    rows(make_conninfo(server.dsn, user="scheduler"), jobs.replace("%", "%%"))
     assert rows(server.dsn, "SELECT count(*) FROM cron.job") == [(2,)]
     # The next minute, or night, is not waited for.
     rows(server.dsn, "UPDATE cron.job SET schedule = '@reboot'")

@@ -255,6 +255,7 @@ def test_installcheck_leaves_a_database_that_is_named_as_it_was(
     query(dsn, "CREATE EXTENSION harel")
     again = installcheck(pg_config, server_settings, tmp_path, f"CONTRIB_TESTDB={name}")
     assert again.returncode != 0
+    assert '+ERROR:  extension "harel" already exists' in again.stdout
     assert query(dsn, "SELECT to_regclass('public.mine') IS NOT NULL") == [(True,)]
 
 
