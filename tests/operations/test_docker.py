@@ -5,9 +5,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import venv
 from pathlib import Path
+from threading import Timer
 
 import psycopg
 import pytest
@@ -42,7 +45,11 @@ class Image:
 
     def python(self) -> None:
         """What the images of Python begin with."""
-        subprocess.run([sys.executable, "-m", "venv", self.folder / "usr/local"], check=True)
+        home = self.folder / "usr/local"
+        venv.create(home, symlinks=True)
+        pip = home / "bin/pip"
+        pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip --python {home}/bin/python "$@"\n')
+        pip.chmod(0o755)
 
     def words(self, command: str) -> str:
         """A command whose absolute paths are those of this folder."""
@@ -58,6 +65,7 @@ class Image:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
 
     def copy(self, sources: list[Path], target: str) -> None:
@@ -174,8 +182,12 @@ def test_the_worker_image_runs_the_machines_as_compose_starts_it(store_dsn: str,
         until(lambda: process.poll() is not None or store.load("order-1").active_path == "/done")
         assert "PGPASSWORD=secret" in Path(f"/proc/{process.pid}/environ").read_text().split("\0")
     finally:
+        # Docker tells the first process alone, and kills all of them when the period is over.
         process.terminate()
-        output, _ = process.communicate(timeout=int(worker["stop_grace_period"].rstrip("s")))
+        killer = Timer(int(worker["stop_grace_period"].rstrip("s")), os.killpg, [process.pid, signal.SIGKILL])
+        killer.start()
+        output, _ = process.communicate()
+        killer.cancel()
     assert process.returncode == 0, output
     assert "'finished': 3" in output
     store.close()
