@@ -1,5 +1,6 @@
 """On a server where nobody is superuser and no files can be put: what a role needs for each way to a store."""
 
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from filled import contents, fill, rows, works_on
 from psycopg.conninfo import make_conninfo
 
 from harel import PostgresStore, install_script, upgrade_script
-from harel.embedded import EmbeddedServer, programs
+from harel.embedded import EmbeddedServer
 
 ROOT = Path(__file__).parents[2]
 SQL = ROOT / "tests/sql"
@@ -88,13 +89,14 @@ def test_a_script_for_pg_tle_holds_that_of_the_extension_without_the_line_of_psq
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedServer]:
     """A server with pg_tle, which offers harel in no other way."""
-    share = Path(run(programs() / "pg_config", "--sharedir").strip()) / "extension"
-    if not (share / "pg_tle.control").exists():
-        pytest.skip(f"there is no pg_tle in {share}: HAREL_PG_BIN can name the programs of a server that has it")
-    if (share / "harel.control").exists():
-        pytest.skip(f"the files of harel are in {share}, and pg_tle does not take an extension that is there")
-    with EmbeddedServer(settings={"fsync": "off", "shared_preload_libraries": "pg_tle"}) as server:
-        if rows(server.dsn, "SHOW server_version_num")[0][0] >= "180000":
+    programs = os.environ.get("HAREL_PG_TLE_BIN")
+    if programs is None:
+        pytest.skip("HAREL_PG_TLE_BIN names no programs of a server with pg_tle, and without the files of harel")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HAREL_PG_BIN", programs)
+        server = EmbeddedServer(settings={"fsync": "off", "shared_preload_libraries": "pg_tle"})
+    with server:
+        if int(rows(server.dsn, "SHOW server_version_num")[0][0]) >= 180000:
             rows(server.dsn, "ALTER SYSTEM SET extension_control_path = '$system'")
             rows(server.dsn, "SELECT pg_reload_conf()")
         rows(server.dsn, "CREATE ROLE owner LOGIN")
