@@ -26,7 +26,7 @@ from ..functions import Functions
 from ..replay.proof import Check
 from ..wording import duration, printable
 
-# Exit codes: see the package.
+# Exit codes: see harel --help.
 FAILED, BAD_USE, NO = 1, 2, 3
 
 STATUSES = {
