@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -152,6 +153,10 @@ func main() {
 	var channel string
 	if err == nil {
 		err = db.QueryRow(`SELECT harel_channel()`).Scan(&channel)
+	}
+	var unreadable *url.Error
+	if errors.As(err, &unreadable) {
+		err = unreadable.Err // without the URL, which may hold a password
 	}
 	if sqlstate(err) == "42883" {
 		end(1, "there is no harel in this database: CREATE EXTENSION harel")

@@ -15,6 +15,9 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.postgresql.Driver;
 import org.postgresql.PGConnection;
 
 /** A worker in Java: harel's SQL functions, called through JDBC. */
@@ -229,13 +232,16 @@ public class Worker {
         return Objects.toString(e.getSQLState(), "");
     }
 
+    static final Logger DRIVER_LOG = Logger.getLogger("org.postgresql");
     static volatile boolean stopping;
     static volatile int exitCode = 1;
 
     public static void main(String[] arguments) throws Exception {
         String dsn = System.getenv("HAREL_DSN");
-        if (dsn == null || dsn.isEmpty())
-            end(2, "HAREL_DSN is not set: it names the database, as in jdbc:postgresql://localhost/app?user=me");
+        // The driver would log a URL that it cannot read, and the password in it.
+        DRIVER_LOG.setLevel(Level.OFF);
+        if (dsn == null || !new Driver().acceptsURL(dsn))
+            end(2, "HAREL_DSN is not set to a JDBC URL, as in jdbc:postgresql://localhost/app?user=me");
         String me = "java:" + InetAddress.getLocalHost().getHostName() + ":" + ProcessHandle.current().pid();
         Thread main = Thread.currentThread();
         // On SIGTERM and Ctrl-C: what has begun is finished, and that is a good end.
