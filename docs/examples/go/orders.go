@@ -62,9 +62,12 @@ func order(exe Object, event Event) (*Step, error) {
 }
 
 func warehouse(exe Object, event Event) (*Step, error) {
-	id, ok := event.Data["order"].(string)
-	if event.Kind != "Ship" || !ok {
+	if event.Kind != "Ship" {
 		return nil, nil
+	}
+	id, ok := event.Data["order"].(string)
+	if !ok {
+		return nil, errors.New("Ship has no order")
 	}
 	context, _ := exe["context"].(Object)
 	if context == nil {

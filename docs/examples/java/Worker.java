@@ -142,7 +142,7 @@ public class Worker {
     /** It is delivered later and later; after 20 deliveries the message is a dead letter, for this reason. */
     void giveBack(Message m, Exception reason) throws SQLException {
         double delay = Math.min(60, 0.1 * Math.pow(2, m.attempts));
-        query("SELECT harel_nack(?, ?::uuid, ?, ?)", row -> {}, m.group, m.token, delay, reason.getMessage());
+        query("SELECT harel_nack(?, ?::uuid, ?, ?)", row -> {}, m.group, m.token, delay, reason.toString());
     }
 
     /** Settles messages, and those again for which another commit was faster. */

@@ -20,6 +20,7 @@ function order(exe, event) {
 
 function warehouse(exe, event) {
   if (event.kind !== 'Ship') return;
+  if (typeof event.data?.order !== 'string') throw new Error('Ship has no order');
   const context = { ...exe.context, shipped: (exe.context?.shipped ?? 0) + 1 };
   const shipped = { id: `${event.data.order}:Shipped`, kind: 'Shipped' };
   return { to: '/open', context, emits: [[event.data.order, shipped]] };

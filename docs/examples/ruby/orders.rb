@@ -21,7 +21,7 @@ end
 WAREHOUSE = lambda do |exe, event|
   next unless event["kind"] == "Ship"
 
-  order = event.dig("data", "order")
+  order = event.fetch("data").fetch("order")
   context = exe.fetch("context", {})
   context = context.merge("shipped" => context.fetch("shipped", 0) + 1)
   { to: "/open", context:, emits: [[order, { id: "#{order}:Shipped", kind: "Shipped" }]] }

@@ -20,7 +20,8 @@ def order:
 def warehouse:
   .event.data.order as $order
   | if .event.kind == "Ship" then
-      (.exe.context // {} | .shipped += 1) as $context
+      if $order | type != "string" then error("Ship has no order") else . end
+      | (.exe.context // {} | .shipped += 1) as $context
       | {to: "/open", context: $context, emits: [[$order, {id: "\($order):Shipped", kind: "Shipped"}]]}
     else null
     end;
