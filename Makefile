@@ -17,7 +17,7 @@ FUNCTIONS := $(filter-out %/00_header.sql %/20_tables.sql %/21_indexes.sql %/99_
 assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix soak bench check format build generate verify install wheel clean
+.PHONY: help demo test test-matrix soak bench docs check format build generate verify install wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -44,6 +44,9 @@ soak: .venv/made ## the tests that take minutes: more faults, longer histories, 
 bench: .venv/made ## ratios beside peers, into tests/bench/RESULTS.md (ONLY=name: one of them, to the terminal)
 	cd tests && ../$(BIN)/python -m bench $(if $(ONLY),$(ONLY),--write bench)
 
+docs: .venv/made ## the documentation as a site, into build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
+
 check: .venv/made verify ## format, lint, types, and generated files up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -58,13 +61,15 @@ build: ## assemble the extension from its sources
 	cat extension/sql/*.sql > $(EXTENSION)
 	{ $(assemble_upgrade); } > $(UPGRADE)
 
-generate: .venv/made build ## everything that is generated: the extension and the synchronous twin
+generate: .venv/made build ## everything that is generated: the extension, the synchronous twin, the SQL reference
 	$(BIN)/python python/generate_twin.py
+	$(BIN)/python python/generate_reference.py
 
 verify: .venv/made ## fail where a generated file is not up to date
 	cat extension/sql/*.sql | diff -q - $(EXTENSION) || { echo 'run make build'; exit 1; }
 	{ $(assemble_upgrade); } | diff -q - $(UPGRADE) || { echo 'run make build'; exit 1; }
 	$(BIN)/python python/generate_twin.py --check
+	$(BIN)/python python/generate_reference.py --check
 
 install: ## install the extension into a server (PG_CONFIG=..., DESTDIR=...)
 	$(MAKE) -C extension install PG_CONFIG=$(PG_CONFIG) DESTDIR=$(DESTDIR)
