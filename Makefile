@@ -45,7 +45,7 @@ bench: .venv/made ## ratios beside peers, into tests/bench/RESULTS.md (ONLY=name
 	cd tests && ../$(BIN)/python -m bench $(if $(ONLY),$(ONLY),--write bench)
 
 docs: .venv/made ## the documentation as a site, into build/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
 check: .venv/made verify ## format, lint, types, and generated files up to date
 	$(BIN)/ruff format --check .

@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from harel.worker import Machine, Worker
@@ -88,6 +89,7 @@ def run_until(dsn: str, machines: Mapping[str, Machine], enough: Callable[[Worke
     asyncio.run(work())
 
 
+@cache
 def claims() -> set[tuple[str, str]]:
     """(page, language) of all that tests say to run, read from their source."""
     return {claim for path in (ROOT / "tests").rglob("test_*.py") for claim in _claims(ast.parse(path.read_text()))}
