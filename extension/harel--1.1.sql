@@ -70,6 +70,7 @@ $$;
 --   ST012  a value that its type does not hold: raised by clients, for what reaches no function
 --   ST013  a function to archive executions that does not take what it is given
 --   ST014  tables that harel_adopt() cannot take over
+--   ST015  an unknown state of a group in the queue
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
@@ -286,10 +287,13 @@ CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,
     idx integer NOT NULL,
     entry text NOT NULL,
+    recorded_at timestamptz DEFAULT now(),
     CONSTRAINT trace_pkey PRIMARY KEY (execution_id, idx)
 );
 COMMENT ON TABLE @extschema@.trace
 IS 'What happened to each execution; idx counts from 0, is never renumbered, and only the last ones may be kept.';
+COMMENT ON COLUMN @extschema@.trace.recorded_at
+IS 'When the commit that wrote the entry began; NULL where that was before version 1.1, or in another program.';
 
 -- The queue. A message belongs to a group, which is the id of the execution that it is for. The group's row is the lock
 -- of its messages: publish, claim and settle take it first. Its messages are numbered without gaps from head to tail,
@@ -599,8 +603,8 @@ BEGIN
             FROM %I.%I o
         $copy$],
         ['trace', $copy$
-            INSERT INTO @extschema@.trace (execution_id, idx, entry)
-            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
+            INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
+            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry, NULL
             FROM %I.%I o
         $copy$]
     ] LOOP
@@ -2293,6 +2297,485 @@ IS
 'pass the version that it is made for and its clock (seconds since the epoch), which are compared. The sessions of '
 'other roles are seen by a role with pg_monitor only. Raises ST006.';
 REVOKE ALL ON FUNCTION @extschema@.harel_health(text, double precision, double precision) FROM PUBLIC;
+-- What people look at: the command line, the console and psql. No worker needs any of it.
+
+-- An entry tells of its step by members that our clients and adapters write: `event`, the kind of what was handled (or
+-- an object with a `kind`), `from` and `to`, paths, and `at`, seconds since the epoch.
+CREATE FUNCTION @extschema@.harel__step(
+    p_entry text, OUT event text, OUT source text, OUT target text, OUT at timestamptz
+) RETURNS record
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_entry jsonb;
+BEGIN
+    BEGIN
+        v_entry := p_entry::jsonb;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
+        -- jsonb holds less than JSON allows.
+        v_entry := jsonb_build_object(
+            'event', @extschema@.harel__member(p_entry, 'event'),
+            'from', @extschema@.harel__member(p_entry, 'from'),
+            'to', @extschema@.harel__member(p_entry, 'to')
+        );
+    END;
+    event := CASE jsonb_typeof(v_entry -> 'event')
+        WHEN 'object' THEN v_entry #>> '{event,kind}'
+        ELSE v_entry ->> 'event'
+    END;
+    source := v_entry ->> 'from';
+    target := v_entry ->> 'to';
+    -- Within the years that a timestamp can hold.
+    IF jsonb_typeof(v_entry -> 'at') = 'number' AND abs((v_entry ->> 'at')::numeric) < 200000000000 THEN
+        at := to_timestamp(round((v_entry ->> 'at')::numeric, 6)::double precision);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__step(text)
+IS 'Internal. What a trace entry tells of its step; NULL what it does not, as where it is not a JSON object.';
+REVOKE ALL ON FUNCTION @extschema@.harel__step(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_timeline(p_id text, p_after integer DEFAULT NULL, p_limit integer DEFAULT NULL)
+RETURNS TABLE (
+    idx integer, at timestamptz, dwell double precision, event text, source text, target text, entry text
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT s.idx, s.at, s.dwell, s.event, s.source, s.target, s.entry
+    FROM (
+        SELECT
+            t.idx,
+            coalesce(r.at, t.recorded_at) AS at,
+            extract(
+                epoch FROM coalesce(r.at, t.recorded_at) - lag(coalesce(r.at, t.recorded_at)) OVER earlier
+            )::double precision AS dwell,
+            r.event,
+            coalesce(r.source, lag(r.target) OVER earlier) AS source,
+            r.target,
+            t.entry,
+            row_number() OVER (ORDER BY t.idx DESC) AS place
+        FROM (
+            SELECT t.idx, t.recorded_at, t.entry
+            FROM @extschema@.trace t
+            WHERE t.execution_id = p_id AND t.idx >= coalesce(p_after, 0)
+            ORDER BY t.idx DESC
+            -- One more, to know how long the state before the first was.
+            LIMIT p_limit::bigint + 1
+        ) t
+        CROSS JOIN LATERAL @extschema@.harel__step(t.entry) r
+        WINDOW earlier AS (ORDER BY t.idx)
+    ) s
+    WHERE s.idx > coalesce(p_after, -1) AND (p_limit IS NULL OR s.place <= p_limit)
+    ORDER BY s.idx;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_timeline(text, integer, integer)
+IS
+'The trace of an execution, oldest entry first, with what each tells of its step: the event''s kind, the states it '
+'leads from and to (members event, from and to of the entry), when it was (member at, seconds since the epoch, or else '
+'recorded_at), and dwell, the seconds since the entry before. Of the entries numbered higher than p_after (NULL: of '
+'all) the last p_limit (NULL: all). Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_timeline(text, integer, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_tree(p_id text, p_limit integer DEFAULT 100)
+RETURNS TABLE (
+    depth integer, id text, parent_id text, definition_id text, status text, outcome text, active_path text,
+    version integer, created_at timestamptz, updated_at timestamptz, finished_at timestamptz
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    WITH RECURSIVE tree (id, ids) AS (
+        SELECT p_id COLLATE "C", ARRAY[p_id COLLATE "C"]
+        UNION ALL
+        SELECT c.id, t.ids || c.id
+        FROM tree t
+        CROSS JOIN LATERAL (
+            SELECT e.id FROM @extschema@.executions e
+            WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+            ORDER BY e.id
+            LIMIT p_limit
+        ) c
+        -- Whoever writes a parent may write a circle.
+        WHERE c.id <> ALL (t.ids)
+    )
+    SELECT
+        cardinality(t.ids) - 1, e.id, e.parent_id, e.definition_id, nullif(e.status, ''), e.outcome, e.active_path,
+        e.version, e.created_at, e.updated_at, e.finished_at
+    FROM tree t
+    CROSS JOIN LATERAL (SELECT * FROM @extschema@.executions x WHERE x.id = t.id OFFSET 0) e
+    ORDER BY t.ids
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_tree(text, integer)
+IS
+'An execution (depth 0) and below it its children, their children and so on, each under its parent in the order of the '
+'ids, without their data; at most p_limit rows (NULL: all), none where there is no such execution. Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_tree(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_timers(p_id text DEFAULT NULL, p_limit integer DEFAULT NULL)
+RETURNS TABLE (execution_id text, path text, fire_at double precision)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    IF p_id IS NULL THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel_due_timers('Infinity', p_limit);
+    ELSE
+        RETURN QUERY
+        SELECT t.execution_id, t.path, t.fire_at
+        FROM @extschema@.timers t
+        WHERE t.execution_id = p_id
+        ORDER BY t.fire_at, t.path
+        LIMIT p_limit;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_timers(text, integer)
+IS
+'The timers that are armed, due or not, earliest first, at most p_limit (NULL: all), of one execution (NULL: of all). '
+'Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_timers(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_queue(
+    p_id text DEFAULT NULL,
+    p_state text DEFAULT NULL,
+    p_limit integer DEFAULT 100,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (
+    group_id text, state text, seconds double precision, messages bigint, attempts integer, priority smallint,
+    worker text, event text, published_at timestamptz
+)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_after double precision;
+    v_until double precision := 'Infinity';
+    v_ids text[] := ARRAY[p_id];
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    IF p_state NOT IN ('waiting', 'leased', 'delayed', 'held') THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST015',
+            MESSAGE = 'unknown state of a group',
+            DETAIL = format('The state is %L.', left(p_state, 40)),
+            HINT = 'Pass waiting, leased, delayed or held, or NULL for all.';
+    END IF;
+    IF p_id IS NULL AND p_state = 'leased' THEN
+        v_ids := ARRAY(
+            SELECT g.group_id FROM @extschema@.transport_groups g
+            WHERE g.available_at > v_now AND g.available_at < 'Infinity' AND g.token IS NOT NULL
+            ORDER BY g.claimed_at, g.group_id
+            LIMIT p_limit
+        );
+    ELSIF p_id IS NULL THEN
+        -- Nothing waits below the floor of the queue for longer than a moment.
+        v_after := (SELECT (f.last_value / 1000000.0)::double precision - 1 FROM @extschema@.transport_floor f);
+        CASE p_state
+            WHEN 'waiting' THEN v_until := v_now;
+            WHEN 'delayed' THEN v_after := v_now; v_until := 1.7e308;
+            WHEN 'held' THEN v_after := 1.7e308;
+            ELSE NULL;
+        END CASE;
+        v_ids := ARRAY(
+            SELECT g.group_id FROM @extschema@.transport_groups g
+            WHERE g.available_at > v_after AND g.available_at <= v_until
+                AND (p_state IS DISTINCT FROM 'delayed' OR g.token IS NULL)
+            ORDER BY g.available_at
+            LIMIT p_limit
+        );
+    END IF;
+    RETURN QUERY
+    SELECT
+        g.group_id, g.state,
+        CASE g.state
+            WHEN 'waiting' THEN v_now - greatest(g.available_at, -1e15)
+            WHEN 'leased' THEN v_now - extract(epoch FROM g.claimed_at)::double precision
+            WHEN 'delayed' THEN g.available_at - v_now
+        END,
+        g.messages, g.attempts, g.priority, CASE WHEN g.state = 'leased' THEN g.worker END, m.event, m.published_at
+    FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
+    CROSS JOIN LATERAL (
+        SELECT
+            x.*,
+            x.tail - x.head + 1 AS messages,
+            CASE
+                WHEN x.available_at = 'Infinity' THEN 'held'
+                WHEN x.available_at <= v_now THEN 'waiting'
+                WHEN x.token IS NULL THEN 'delayed'
+                ELSE 'leased'
+            END AS state
+        FROM @extschema@.transport_groups x
+        WHERE x.group_id = i.id
+        OFFSET 0
+    ) g
+    CROSS JOIN LATERAL (
+        SELECT * FROM @extschema@.transport_messages x
+        WHERE x.group_id = g.group_id AND x.seq = g.head
+        OFFSET 0
+    ) m
+    WHERE p_state IS NULL OR g.state = p_state
+    ORDER BY i.place
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_queue(text, text, integer, double precision)
+IS
+'The groups that have messages, at most p_limit (NULL: all), one group (p_id; NULL: all), or those in one state: '
+'waiting (for a worker, for so many seconds; longest first), leased (to a worker, for so many seconds since it was '
+'claimed; longest first where p_state asks for it), delayed (for so many seconds to come) or held (while the execution '
+'is suspended; seconds is NULL). Each with the number of its messages, its first one, and how often that was '
+'delivered. Raises ST006, ST008 or ST015.';
+REVOKE ALL ON FUNCTION @extschema@.harel_queue(text, text, integer, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_definitions()
+RETURNS TABLE (definition_id text, status text, executions bigint)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+BEGIN
+    RETURN QUERY
+    WITH RECURSIVE found (definition_id, status) AS (
+        (
+            SELECT e.definition_id, e.status FROM @extschema@.executions e
+            ORDER BY e.definition_id, e.status
+            LIMIT 1
+        )
+        UNION ALL
+        SELECT n.definition_id, n.status
+        FROM found f
+        CROSS JOIN LATERAL (
+            SELECT e.definition_id, e.status FROM @extschema@.executions e
+            WHERE (e.definition_id, e.status) > (f.definition_id, f.status)
+            ORDER BY e.definition_id, e.status
+            LIMIT 1
+        ) AS n
+    )
+    SELECT f.definition_id, nullif(f.status, ''), (
+        SELECT count(*) FROM (
+            SELECT FROM @extschema@.executions e
+            WHERE e.definition_id = f.definition_id AND e.status = f.status
+            LIMIT 10000
+        ) e
+    )
+    FROM (SELECT * FROM found LIMIT 1000) f;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_definitions()
+IS
+'The definitions that there are executions of, with the number of these in each status, counted up to 10000; at most '
+'1000 rows.';
+REVOKE ALL ON FUNCTION @extschema@.harel_definitions() FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_activity(
+    OUT at timestamptz,
+    OUT commits bigint,
+    OUT published bigint,
+    OUT settled bigint,
+    OUT processed_events bigint,
+    OUT emitted bigint,
+    OUT dead_letters bigint
+) RETURNS record
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    at := clock_timestamp();
+    commits := pg_stat_get_tuples_inserted('@extschema@.executions'::regclass)
+        + pg_stat_get_tuples_updated('@extschema@.executions'::regclass);
+    published := pg_stat_get_tuples_inserted('@extschema@.transport_messages'::regclass);
+    settled := pg_stat_get_tuples_deleted('@extschema@.transport_messages'::regclass);
+    processed_events := pg_stat_get_tuples_inserted('@extschema@.processed_events'::regclass);
+    emitted := pg_stat_get_tuples_inserted('@extschema@.outbox'::regclass);
+    dead_letters := pg_stat_get_tuples_inserted('@extschema@.dead_letters'::regclass);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_activity()
+IS
+'How much has been done since the statistics of the server began, by what PostgreSQL counts for its tables (about a '
+'second late, transactions rolled back included): writes of executions, messages published and settled, events '
+'handled, events put into the outbox, dead letters. Two calls make a rate: the difference, by that of their at.';
+REVOKE ALL ON FUNCTION @extschema@.harel_activity() FROM PUBLIC;
+-- A statechart as it really runs, found in the traces: process mining, in the sense of a directly-follows graph
+-- (van der Aalst, Process Mining, 2016), with states for nodes.
+CREATE FUNCTION @extschema@.harel_flow(
+    p_definition_id text,
+    p_limit integer DEFAULT 5000,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (
+    kind text, source text, target text, event text, count bigint, median double precision, p95 double precision,
+    waiting bigint, longest double precision, ended bigint
+)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET jit = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    WITH RECURSIVE found (definition_id, status) AS (
+        (
+            SELECT e.definition_id, e.status FROM @extschema@.executions e
+            WHERE (e.definition_id, e.status) >= (p_definition_id, '')
+            ORDER BY e.definition_id, e.status
+            LIMIT 1
+        )
+        UNION ALL
+        SELECT n.definition_id, n.status
+        FROM found f
+        CROSS JOIN LATERAL (
+            SELECT e.definition_id, e.status FROM @extschema@.executions e
+            WHERE (e.definition_id, e.status) > (f.definition_id, f.status)
+            ORDER BY e.definition_id, e.status
+            LIMIT 1
+        ) AS n
+        WHERE f.definition_id = p_definition_id
+    ), taken AS MATERIALIZED (
+        -- Each is one range of executions_by_definition, of which no more is read than is taken.
+        SELECT e.*, e.place > p_limit AS is_beyond
+        FROM (SELECT * FROM found f WHERE f.definition_id = p_definition_id) f
+        CROSS JOIN (VALUES (true), (false)) AS r (is_root)
+        CROSS JOIN LATERAL (
+            SELECT
+                e.id, e.active_path, e.updated_at, e.status IN ('DONE', 'CANCELLED', 'FAILED') AS has_ended,
+                row_number() OVER () AS place
+            FROM (
+                SELECT e.id, e.active_path, e.updated_at, e.status
+                FROM @extschema@.executions e
+                WHERE e.definition_id = p_definition_id AND e.status = f.status AND (e.parent_id IS NULL) = r.is_root
+                ORDER BY e.id DESC
+                LIMIT p_limit::bigint + 1
+            ) e
+        ) e
+    ), executions AS (
+        SELECT * FROM taken t WHERE t.is_beyond IS NOT TRUE
+    ), entries AS MATERIALIZED (
+        SELECT
+            t.execution_id, t.idx, r.event, r.source, r.target,
+            coalesce(r.at, t.recorded_at) AS at
+        FROM executions e
+        CROSS JOIN LATERAL (
+            SELECT x.execution_id, x.idx, x.entry, x.recorded_at
+            FROM @extschema@.trace x
+            WHERE x.execution_id = e.id
+            OFFSET 0
+        ) t
+        CROSS JOIN LATERAL @extschema@.harel__step(t.entry) r
+    ), steps AS MATERIALIZED (
+        SELECT
+            s.execution_id, s.source, coalesce(s.target, s.source) AS target, s.event, s.at,
+            extract(epoch FROM s.at - s.before)::double precision AS dwell
+        FROM (
+            SELECT
+                n.execution_id, n.event, n.target, n.at,
+                coalesce(n.source, lag(n.target) OVER earlier) AS source,
+                lag(n.at) OVER earlier AS before
+            FROM entries n
+            WINDOW earlier AS (PARTITION BY n.execution_id ORDER BY n.idx)
+        ) s
+    ), here AS MATERIALIZED (
+        -- Where they are now the executions know themselves; since when, their last entry.
+        SELECT
+            e.active_path AS state, e.has_ended,
+            greatest(0, v_now - extract(epoch FROM coalesce(l.at, e.updated_at))::double precision) AS age
+        FROM executions e
+        LEFT JOIN (SELECT s.execution_id, max(s.at) AS at FROM steps s GROUP BY s.execution_id) l
+            ON l.execution_id = e.id
+    ), states AS (
+        SELECT
+            u.state,
+            sum(u.entered) AS entered,
+            percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY u.dwell) AS dwell,
+            sum(u.waiting) AS waiting,
+            max(u.age) AS longest,
+            sum(u.ended) AS ended
+        FROM (
+            SELECT
+                s.target AS state, 1 AS entered, NULL::double precision AS dwell,
+                0 AS waiting, NULL::double precision AS age, 0 AS ended
+            FROM steps s
+            UNION ALL
+            SELECT s.source, 0, s.dwell, 0, NULL, 0 FROM steps s
+            UNION ALL
+            SELECT h.state, 0, NULL, 1, h.age, 0 FROM here h WHERE NOT h.has_ended
+            UNION ALL
+            SELECT h.state, 0, NULL, 0, NULL, 1 FROM here h WHERE h.has_ended
+        ) u
+        WHERE u.state IS NOT NULL
+        GROUP BY u.state
+    ), transitions AS (
+        SELECT
+            s.source, s.target, s.event, count(*) AS taken,
+            percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY s.dwell) AS dwell
+        FROM steps s
+        WHERE s.target IS NOT NULL
+        GROUP BY s.source, s.target, s.event
+    ), summary AS (
+        SELECT
+            CASE WHEN bool_or(t.is_beyond) THEN 'sample' ELSE 'definition' END AS kind,
+            count(*) FILTER (WHERE t.is_beyond IS NOT TRUE) AS executions,
+            count(*) FILTER (WHERE t.is_beyond IS NOT TRUE AND NOT t.has_ended) AS waiting,
+            count(*) FILTER (WHERE t.is_beyond IS NOT TRUE AND t.has_ended) AS ended
+        FROM taken t
+        HAVING count(*) > 0
+    )
+    SELECT f.kind, f.source, f.target, f.event, f.count, f.dwell[1], f.dwell[2], f.waiting, f.longest, f.ended
+    FROM (
+        SELECT
+            1 AS place, s.kind, NULL AS source, NULL AS target, NULL AS event, s.executions AS count,
+            NULL::double precision[] AS dwell, s.waiting, NULL::double precision AS longest, s.ended
+        FROM summary s
+        UNION ALL
+        SELECT 2, 'state', s.state, NULL, NULL, s.entered, s.dwell, s.waiting, s.longest, s.ended
+        FROM states s
+        UNION ALL
+        SELECT 3, 'transition', t.source, t.target, t.event, t.taken, t.dwell, NULL, NULL, NULL
+        FROM transitions t
+    ) f
+    ORDER BY f.place, f.count DESC, f.source COLLATE "C", f.target COLLATE "C", f.event COLLATE "C";
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_flow(text, integer, double precision)
+IS
+'A definition as it really runs, found in the traces of its executions. A row of kind definition: how many were read '
+'(count), have not ended (waiting) and have (ended); its kind is sample where, of a status, only the p_limit with the '
+'greatest ids were read, roots and children each (NULL: all). For each state (source): how often it was entered '
+'(count), the median and the 95th percentile of the seconds spent in it, the executions that are in it now and have '
+'not ended (waiting), the seconds for which the first of them has been (longest), and those that have ended in it. For '
+'each transition, from source (NULL: the beginning) to target by event: how often it was taken, and the seconds spent '
+'in source before it. Read from the members event, from, to and at of the entries: see harel_timeline(). Raises ST006 '
+'or ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_flow(text, integer, double precision) FROM PUBLIC;
 -- The plans of the queue must not depend on what the statistics say of tables that are empty in one minute and hold a
 -- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
 -- the plan. Joined to a table that looks empty, a whole index seems as cheap as one of its rows; LATERAL with OFFSET 0,

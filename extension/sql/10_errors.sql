@@ -14,6 +14,7 @@
 --   ST012  a value that its type does not hold: raised by clients, for what reaches no function
 --   ST013  a function to archive executions that does not take what it is given
 --   ST014  tables that harel_adopt() cannot take over
+--   ST015  an unknown state of a group in the queue
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void

@@ -163,8 +163,8 @@ BEGIN
             FROM %I.%I o
         $copy$],
         ['trace', $copy$
-            INSERT INTO @extschema@.trace (execution_id, idx, entry)
-            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
+            INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
+            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry, NULL
             FROM %I.%I o
         $copy$]
     ] LOOP

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import quote
 
 from psycopg.conninfo import make_conninfo
 
@@ -42,6 +43,7 @@ class EmbeddedServer:
         self.bin = programs()
         self.folder = folder or Path(tempfile.mkdtemp(prefix="harel-"))
         self.dsn = make_conninfo(host=str(self.folder), port=5432, user="postgres", dbname="postgres")
+        self.uri = f"postgresql://postgres@/postgres?host={quote(str(self.folder), safe='')}"
         self._temporary = folder is None
         self._settings = dict(settings or {})
         self._data = self.folder / "data"

@@ -23,7 +23,6 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, wait_random_exponential
 
 from .engine.aio_store import AsyncPostgresStore
 from .engine.aio_transport import AsyncPostgresTransport
@@ -51,6 +50,10 @@ _FILLING = 0.005
 
 class _NoMachineError(LookupError):
     """This worker has no machine for the definition of an execution."""
+
+
+class _StoppedError(Exception):
+    """The worker was stopped while the database did not answer."""
 
 
 class Worker:
@@ -231,7 +234,7 @@ class Worker:
                     None if idle == 0 else self._poll + 0.5,
                     until_stopped=True,
                 )
-            except RetryError:
+            except _StoppedError:
                 return
             if self._stopping.is_set():
                 await asyncio.gather(*(self._give_back(delivery.lease) for delivery in deliveries))
@@ -447,12 +450,16 @@ class Worker:
     async def _retried(self, call: Callable[..., Awaitable[Result]], *args: Any, until_stopped: bool = False) -> Result:
         """Calls until the database answers. Each call may be made twice: a lease is settled only once.
 
-        Raises RetryError where it does not, and the worker is stopped.
+        Raises _StoppedError where it does not, and the worker is stopped.
         """
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(psycopg.OperationalError),
-            wait=wait_random_exponential(multiplier=0.1, max=5),
-            stop=lambda _: until_stopped and self._stopping.is_set(),
-            before_sleep=lambda state: log.warning("the database does not answer: %s", state.outcome),
-        )
-        return await retrying(call, *args)
+        longest = 0.1
+        while True:
+            try:
+                return await call(*args)
+            except psycopg.OperationalError as error:
+                log.warning("the database does not answer: %s", " ".join(str(error).split()))
+            if until_stopped and self._stopping.is_set():
+                raise _StoppedError
+            # At random, or all workers would come back at once.
+            await asyncio.sleep(random.uniform(0, longest))
+            longest = min(5.0, longest * 2)

@@ -3,7 +3,3 @@ was lost or done twice all the same.
 
 The statechart in `orders.py` is the part to read.
 """
-
-from .command import main
-
-__all__ = ["main"]

@@ -1,8 +1,8 @@
-"""`python -m harel.demo`."""
+"""`python -m harel.demo`, which is `harel demo`."""
 
-import typer
+import sys
 
-from . import main
+from ..cli import app
 
 if __name__ == "__main__":
-    typer.run(main)
+    app(["demo", *sys.argv[1:]], prog_name="harel")

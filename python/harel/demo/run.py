@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ..embedded import EmbeddedServer
 from ..engine.store import PostgresStore
+from ..replay.proof import Check
 from .orders import DEFINITION, PAYMENT, SHIPPING
 from .proof import located, prove
 from .show import Display
@@ -88,8 +89,8 @@ class Run:
         self._tally: Counter[str] = Counter()
         self._to_kill, self._to_crash = True, server is not None
 
-    def run(self) -> bool:
-        """Runs, proves and shows; no process is left at the end, however it ends. Returns whether the proof holds."""
+    def run(self) -> list[Check]:
+        """Runs, proves and shows; no process is left at the end, however it ends. Returns the claims of the proof."""
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             # The store is there before the first worker looks for it.
             PostgresStore(connection, schema=self._schema)
@@ -98,7 +99,7 @@ class Run:
             version = (connection.info.parameter_status("server_version") or "").split(" ")[0]
         self._display.introduce(
             f"{self._orders:,} orders",
-            f"{WORKERS} worker processes, PostgreSQL {version} {'embedded' if self._server else 'at $HAREL_DSN'}",
+            f"{WORKERS} worker processes, PostgreSQL {version} {'embedded' if self._server else 'elsewhere'}",
         )
         if self._server is None:
             self._display.say("this server is not the demo's own, so it will not be crashed", "yellow")
@@ -189,7 +190,7 @@ class Run:
         row = connection.execute(sql.SQL(query).format(schema=self._place), parameters).fetchone()
         return row and row[0]
 
-    def _show(self, world: World, seconds: float) -> bool:
+    def _show(self, world: World, seconds: float) -> list[Check]:
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             self._display.numbers(self._numbers(connection, world, seconds))
             checks = prove(connection, self._schema, world)
@@ -199,7 +200,7 @@ class Run:
                 store = PostgresStore(connection, schema=self._schema)
                 lanes = {DEFINITION: shown, PAYMENT: f"{shown}/{PAYMENT}", SHIPPING: f"{shown}/{SHIPPING}"}
                 self._display.timeline(shown, {lane: store.read_trace(id) for lane, id in lanes.items()})
-        return all(check.holds for check in checks)
+        return checks
 
     def _numbers(self, connection: "psycopg.Connection[Any]", world: World, seconds: float) -> dict[str, str]:
         with connection.cursor(row_factory=dict_row) as cursor:

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 from rich.text import Text
 
+from ..wording import duration, printable
 from .log import Log
 from .proof import Check
 
@@ -110,19 +111,6 @@ def case_to_show(log: Log) -> str:
     lengths = {case_id: len(rows) for case_id, rows in log.cases.items()}
     fitting = {case_id: length for case_id, length in lengths.items() if length <= _SCREEN}
     return max(fitting, key=fitting.__getitem__) if fitting else min(lengths, key=lengths.__getitem__)
-
-
-def duration(seconds: float) -> str:
-    """Seconds in the unit that a reader would choose."""
-    for unit, length in ("d", 86400), ("h", 3600), ("min", 60):
-        if abs(seconds) >= length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def printable(text: str) -> str:
-    """The text without what would move a terminal's cursor or change its colours."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _table(title: str, **options: Any) -> Table:

@@ -1,0 +1,24 @@
+"""The command line. What it shows comes from the functions of the store; here it is only put on the screen.
+
+Each command takes `--json`: one document on standard output, or, where a command goes on until it is stopped, one for
+each line. Standard error has everything else. Exit codes: 0, it is done; 1, the database refused or cannot be reached;
+2, what was asked for makes no sense; 3, it could be asked for, but the answer is no: there is no such execution, it
+cannot be suspended any more, or the doctor found something.
+"""
+
+from ..demo.command import demo
+from . import acting, looking, running
+from .common import Commands, new_app
+
+__all__ = ["app"]
+
+app = new_app(cls=Commands, help="Statecharts that run on PostgreSQL.", no_args_is_help=True)
+
+for command in (
+    running.init, running.up, demo, running.replay, running.worker,
+    looking.ls, looking.show, looking.trace, acting.new, acting.send,
+    acting.suspend, acting.resume, acting.cancel, acting.purge,
+    looking.timers, looking.outbox, looking.dead, acting.redrive,
+    looking.top, looking.doctor, looking.flow, running.bench, running.ui,
+):  # fmt: skip
+    app.command()(command)

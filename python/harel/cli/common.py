@@ -1,0 +1,248 @@
+"""What all commands share: the database, what they write, and how they end."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any, NoReturn
+from uuid import uuid4
+
+import psycopg
+import typer
+from psycopg import sql
+from rich import box
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperGroup
+
+from ..embedded import EmbeddedServer, EmbeddedServerError
+from ..engine.store import StoreError, StoreNotInstalled
+from ..engine.store._connect import connect_options, parsed
+from ..functions import Functions
+from ..replay.proof import Check
+from ..wording import duration, printable
+
+# Exit codes: see the package.
+FAILED, BAD_USE, NO = 1, 2, 3
+
+STATUSES = {
+    "PENDING": "blue", "RUNNING": "cyan", "DONE": "green", "SUSPENDED": "yellow", "CANCELLING": "yellow",
+    "CANCELLED": "bright_black", "FAILED": "bold red",
+}  # fmt: skip
+
+Dsn = Annotated[
+    str | None,
+    typer.Option(
+        envvar="HAREL_DSN",
+        help="The database, as a libpq connection string or URI. Without it, the PG* variables name it, or a service.",
+        show_default=False,
+        show_envvar=True,
+    ),
+]
+Schema = Annotated[
+    str | None, typer.Option(help="The schema of the store, where it is not found by itself.", show_default=False)
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the execution.")]
+
+
+class Commands(TyperGroup):
+    """Commands whose failures are told in one line, with the remedy."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (psycopg.Error, StoreError, EmbeddedServerError) as error:
+            end(FAILED, said(error))
+
+
+def new_app(**options: Any) -> typer.Typer:
+    """A command line that writes its errors plainly."""
+    return typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **options)
+
+
+@contextmanager
+def store(dsn: str | None, schema: str | None) -> Iterator[Functions]:
+    """The functions of the store in the database that a DSN names."""
+    with connection(dsn) as session:
+        yield Functions(session, schema)
+
+
+@contextmanager
+def connection(dsn: str | None) -> Iterator["psycopg.Connection[Any]"]:
+    """A connection of a command's own, in autocommit."""
+    dsn = checked(dsn)
+    with psycopg.connect(dsn, **{"connect_timeout": 10, **connect_options(dsn)}) as session:
+        yield session
+
+
+@contextmanager
+def workplace(dsn: str | None, name: str) -> Iterator[tuple[str, str | None, EmbeddedServer | None]]:
+    """A place for a store that goes away again: an embedded server, or a schema of its own on another one.
+
+    Gives the DSN, the schema, and the server if it is our own.
+    """
+    if not dsn:
+        with EmbeddedServer() as server:
+            yield server.dsn, None, server
+        return
+    schema = f"harel_{name}_{uuid4().hex[:8]}"
+    try:
+        yield checked(dsn), schema, None
+    finally:
+        with psycopg.connect(dsn) as session:
+            session.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+def checked(dsn: str | None) -> str:
+    """A DSN that libpq can read; the empty one stands for what the environment says."""
+    try:
+        parsed(dsn or "")
+    except psycopg.ProgrammingError as error:
+        end(BAD_USE, str(error))
+    return dsn or ""
+
+
+def said(error: Exception) -> str:
+    """An error in one line, with what to do about it."""
+    if isinstance(error, StoreNotInstalled):
+        return "there is no harel store in this database, or in this schema: create one with harel init"
+    if not isinstance(error, psycopg.Error):
+        return _line(error)
+    diagnosis = error.diag
+    if diagnosis.message_primary is None:
+        # Not from the server, but about the way to it.
+        remedy = "; --dsn, HAREL_DSN or the PG* variables name the database"
+        return _line(f"{error}{remedy if isinstance(error, psycopg.OperationalError) else ''}")
+    remedy = next((text for kind, text in _REMEDIES.items() if isinstance(error, kind)), diagnosis.message_hint or "")
+    return _line(f"{diagnosis.message_primary}. {diagnosis.message_detail or ''} {remedy}")
+
+
+_REMEDIES = {
+    psycopg.errors.UndefinedFunction: "The store is older than this program: harel init --upgrade updates it.",
+    psycopg.errors.InsufficientPrivilege: "The owner of the store lets roles in: SELECT harel_grant('role', 'worker').",
+}
+
+
+def _line(message: object) -> str:
+    return " ".join(str(message).split())
+
+
+def end(code: int, message: str) -> NoReturn:
+    """Ends with a line on standard error."""
+    console(stderr=True).print(Text(printable(message), "red"), soft_wrap=True)
+    raise typer.Exit(code)
+
+
+def note(message: str) -> None:
+    """Says something besides the answer, on standard error."""
+    console(stderr=True).print(Text(printable(message), "dim"), soft_wrap=True)
+
+
+def console(stderr: bool = False) -> Console:
+    """Where a command writes. A pipe gets no colours, and lines as long as they are."""
+    made = Console(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=10_000, no_color=True)
+
+
+def write_json(document: Any) -> None:
+    """Writes a document in one line, times as ISO 8601."""
+    print(json.dumps(document, default=_plain, ensure_ascii=False), flush=True)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def table(*titles: str) -> Table:
+    """An empty table; a column of figures has a title that begins with >."""
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for title in titles:
+        # An id that is cut off is of no use.
+        made.add_column(title.lstrip(">"), justify="right" if title.startswith(">") else "left", overflow="fold")
+    return made
+
+
+def write_rows(
+    rows: Sequence[Mapping[str, Any]], as_json: bool, made: Table, cells: Callable[[Any], Sequence[Any]]
+) -> None:
+    """Writes rows as JSON, or as a table that has these cells of each."""
+    if as_json:
+        write_json(rows)
+        return
+    for row in rows:
+        made.add_row(*map(cell, cells(row)))
+    if rows:
+        console().print(made)
+    else:
+        note("none")
+
+
+def cell(value: Any) -> RenderableType:
+    """A value as it stands in a table."""
+    if isinstance(value, Text):
+        return value
+    if isinstance(value, datetime):
+        return moment(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return Text("" if value is None else printable(str(value)))
+
+
+def status(text: str | None) -> Text:
+    """A status, coloured."""
+    return Text(printable(text or ""), STATUSES.get(text or "", ""))
+
+
+def moment(at: datetime | None) -> Text:
+    """A time of the recent past, as what has gone by since."""
+    if at is None:
+        return Text("")
+    return Text(f"{duration(max(0.0, (datetime.now(UTC) - at).total_seconds()))} ago")
+
+
+def clock(at: datetime | None) -> Text:
+    """A time in the time zone of this machine, to the millisecond."""
+    return Text("" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3], "dim")
+
+
+def seconds(value: float | None) -> str:
+    """A duration, or nothing."""
+    return "" if value is None else duration(value)
+
+
+def due(fire_at: float, now: float) -> Text:
+    """When a timer is due, or for how long it has been."""
+    if fire_at <= now:
+        return Text(f"for {duration(now - fire_at)}", "bold red")
+    return Text(f"in {duration(fire_at - now)}")
+
+
+def event_kind(text: str | None) -> str:
+    """The kind of an event, or the text itself where it is of another form."""
+    try:
+        return str(json.loads(text or "")["kind"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return (text or "")[:60]
+
+
+def proved(checks: Sequence[Check]) -> dict[str, Any]:
+    """A proof as a document: whether it holds, and its claims."""
+    return {
+        "holds": all(check.holds for check in checks),
+        "checks": [{**asdict(check), "holds": check.holds} for check in checks],
+    }
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error while something goes on, where that is a terminal; it is told the share that is done."""
+    shown = console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
