@@ -33,6 +33,8 @@ TOPICS = {
     "61_spawns": "Children, for a queue elsewhere",
     "62_timers": "Timers, for a queue elsewhere",
     "71_stats": "Figures",
+    "73_looking": "Looking into a store",
+    "74_flow": "A statechart as it runs",
     "80_publish": "Publishing",
     "81_claim": "Claiming and settling",
     "83_worker": "Calls of a worker",
