@@ -87,6 +87,7 @@ def test_a_system_in_use_is_taken_over_without_losing_an_event(page: Page, dsn: 
 
         after = compare.replace("o.status", "o.status_before_harel").replace("interval '5 minutes'", "interval '0'")
         assert session.execute(after).fetchall() == [(waiting, "awaiting_payment", "/paid")]
+        assert number(session, "SELECT count(*) FROM order_outbox WHERE sent_at IS NULL") == 0
         unsent = "SELECT 'order-' || order_id FROM order_outbox WHERE sent_at > '2020-01-01'"
         to_ship = {order for (order,) in session.execute(unsent)} | {f"order-{waiting}"}
         store = PostgresStore.from_dsn(dsn, schema="harel")

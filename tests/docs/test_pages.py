@@ -92,14 +92,15 @@ def test_the_python_of_the_installation_page_runs(page: Page, dsn: str) -> None:
 
 
 @pytest.mark.page("docs/how-to/install.md", "bash")
-@pytest.mark.parametrize("nth", [0, 1], ids=["by_python", "by_sed"])
+@pytest.mark.parametrize("by_sed", [False, True])
 def test_a_script_of_the_installation_page_creates_a_store(
-    page: Page, dsn: str, shell: Callable[[str], str], nth: int
+    page: Page, dsn: str, shell: Callable[[str], str], by_sed: bool
 ) -> None:
+    python, sed = page.blocks("bash")
     with psycopg.connect(dsn, autocommit=True) as session:
         # As the page says of the second.
         session.execute("CREATE SCHEMA harel")
-        shell(page.blocks("bash")[nth])
+        shell(sed if by_sed else python)
         assert session.execute("SELECT harel.harel_commit_cas('x', 'd', '{}', 0)").fetchone() == (True,)
 
 
