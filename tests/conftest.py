@@ -10,10 +10,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from contextvars import copy_context
 from typing import Any
 
 import psycopg
 import pytest
+from pages import Page
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pytest_postgresql import factories
@@ -92,7 +94,8 @@ class Blocking:
         attribute = getattr(self._target, name)
         if not inspect.iscoroutinefunction(attribute):
             return attribute
-        return lambda *args, **kwargs: self._runner.run(attribute(*args, **kwargs))
+        # In the context of the caller, as a plain method would be.
+        return lambda *args, **kwargs: self._runner.run(attribute(*args, **kwargs), context=copy_context())
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._target, name, value)
@@ -166,3 +169,13 @@ def store(twin: Twin, store_dsn: str) -> Any:
 def transport(twin: Twin, store_dsn: str) -> Any:
     """A transport over connections of its own, in the same database."""
     return twin.transport(store_dsn)
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The page that the test's mark names; in the end the test must have asked for all that the mark says."""
+    mark = request.node.get_closest_marker("page")
+    path, *languages = mark.args
+    page = Page(path)
+    yield page
+    assert page.asked == set(languages), f"the test says that it runs {languages} of {path}"

@@ -1,24 +1,14 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pages import ROOT, Page
+from pages import ROOT
 from psycopg.conninfo import conninfo_to_dict
 
 from harel.embedded import programs
-
-
-@pytest.fixture
-def page(request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The page that the test's mark names; in the end the test must have asked for all that the mark says."""
-    mark = request.node.get_closest_marker("page")
-    path, *languages = mark.args
-    page = Page(path)
-    yield page
-    assert page.asked == set(languages), f"the test says that it runs {languages} of {path}"
 
 
 @pytest.fixture

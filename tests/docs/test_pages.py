@@ -91,9 +91,21 @@ def test_the_python_of_the_installation_page_runs(page: Page, dsn: str) -> None:
         exec(tenants, {**names, "admin": session})
 
 
-@pytest.mark.page("docs/how-to/install.md", "bash")
+@pytest.mark.page("docs/how-to/managed.md", "sql")
+def test_the_sql_of_the_page_on_managed_servers_runs(page: Page, dsn: str) -> None:
+    own, create = page.blocks("sql")
+    with psycopg.connect(dsn) as session:
+        session.execute(own)
+        session.execute("SET ROLE harel_owner")
+        session.execute(create)
+        assert session.execute("SELECT count(*) FROM harel.harel_list()").fetchone() == (0,)
+        # The roles are the server's and not the database's.
+        session.rollback()
+
+
+@pytest.mark.page("docs/how-to/managed.md", "bash")
 @pytest.mark.parametrize("by_sed", [False, True])
-def test_a_script_of_the_installation_page_creates_a_store(
+def test_a_script_of_the_page_on_managed_servers_creates_a_store(
     page: Page, dsn: str, shell: Callable[[str], str], by_sed: bool
 ) -> None:
     python, sed = page.blocks("bash")
@@ -143,7 +155,8 @@ def test_the_script_of_the_page_on_upgrades_runs(page: Page, dsn: str, shell: Ca
 
 @pytest.mark.page("docs/how-to/retention.md", "sql")
 def test_the_page_on_retention_runs(page: Page, dsn: str) -> None:
-    purge, archive = page.blocks("sql")
+    # The last is run by tests/operations/test_cron.py, on a server with pg_cron.
+    purge, archive, _ = page.blocks("sql")
     with psycopg.connect(dsn, autocommit=True) as session:
         session.execute("CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel")
         session.execute("SELECT harel.harel_commit('old', 'd', %s, 0, p_trace => 'step')", ['{"status": "DONE"}'])
