@@ -55,7 +55,7 @@ bench: .venv/made ## ratios beside peers, into tests/bench/RESULTS.md (ONLY=name
 docs: .venv/made ## the documentation as a site, into build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
-check: .venv/made verify ## format, lint, types, and generated files up to date
+check: .venv/made verify docs ## format, lint, types, generated files up to date, the site
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
