@@ -1,4 +1,4 @@
-"""Writes the reference of the SQL side from the catalog of a store: its functions, its tables and its errors.
+"""Writes the reference: functions, tables and errors from the catalog of a store, and commands from the command line.
 
 `generate_reference.py` writes the pages; `generate_reference.py --check` fails where one is not up to date.
 """
@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import typer
 from psycopg.rows import namedtuple_row
+from typer.cli import get_docs_for_click
 
+from harel.cli import app
 from harel.embedded import EmbeddedServer
 
 ROOT = Path(__file__).parents[1]
@@ -98,7 +101,7 @@ def pages() -> dict[Path, str]:
     """The text of each page of the reference, from a store that is created for it."""
     with EmbeddedServer(settings={"fsync": "off"}) as server, psycopg.connect(server.dsn) as session:
         session.execute("CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel")
-        return pages_of(session)
+        return {**pages_of(session), REFERENCE / "command-line.md": commands_page()}
 
 
 def pages_of(session: psycopg.Connection[Any]) -> dict[Path, str]:
@@ -266,6 +269,15 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     heads = list(heads)
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def commands_page() -> str:
+    """The command line, as typer tells of it."""
+    group = typer.main.get_command(app)
+    page = get_docs_for_click(obj=group, ctx=typer.Context(group), name="harel", title="Command line")
+    header = HEADER.replace("extension/sql/", "python/harel/cli/")
+    # What cannot be run as it stands is no example.
+    return header + page.replace("```console\n$ ", "```text\n").rstrip() + "\n"
 
 
 def main() -> None:
