@@ -6,9 +6,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from pages import Page, run_until
+from pages import Page, commands, run_until
 
-from harel import Event, Execution, PostgresStore, Step
+from harel import Event, Execution, PostgresStore, Status, Step
 
 
 @pytest.mark.page("README.md", "sql")
@@ -210,3 +210,37 @@ def test_the_pages_on_workers_run(page: Page, dsn: str) -> None:
     assert store.pending_outbox() == []
     store.close()
     names["queue"].close()
+
+
+@pytest.mark.page("docs/how-to/look.md", "console", "bash", "sql")
+def test_the_page_on_looking_into_a_store_runs(
+    page: Page, shell: Callable[..., str], dsn: str, tmp_path: Path
+) -> None:
+    with psycopg.connect(dsn, autocommit=True) as session:
+        session.execute("CREATE EXTENSION harel")
+        store = PostgresStore(session)
+        for number, path in enumerate(("/paying", "/failed"), start=1):
+            exe = Execution(id=f"order-{number}", definition_id="order", status=Status.RUNNING, active_path=path)
+            store.commit(exe, [], trace={"event": "Place", "from": None, "to": path, "at": 100.0})
+        exe.status = Status.FAILED
+        store.save(exe)
+        overview, one, flow = page.blocks("console")
+        well, _, running = (shell(command, tmp_path) for command, _ in commands(overview))
+        assert well == commands(overview)[0][1]
+        assert "order-1" in running
+        shown, trace, _ = (shell(command, tmp_path) for command, _ in commands(one))
+        assert "paying" in shown
+        assert "Place" in trace
+        table, _, mermaid = (shell(command, tmp_path) for command, _ in commands(flow))
+        assert "/paying" in table
+        assert mermaid.startswith("stateDiagram-v2")
+        assert (tmp_path / "order-1.svg").exists()
+        assert (tmp_path / "order.svg").exists()
+        (script,) = page.blocks("bash")
+        failed, waiting = shell(script, tmp_path).split("\n", 1)
+        assert failed == "order-2"
+        assert '"state": "/paying"' in waiting
+        assert (tmp_path / "problems.json").read_text() == "[]\n"
+        (queries,) = page.blocks("sql")
+        for query in queries.split(";\n"):
+            session.execute(query)
