@@ -1,5 +1,6 @@
 """What the README and the documentation tell people to run."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -213,9 +214,7 @@ def test_the_pages_on_workers_run(page: Page, dsn: str) -> None:
 
 
 @pytest.mark.page("docs/how-to/look.md", "console", "bash", "sql")
-def test_the_page_on_looking_into_a_store_runs(
-    page: Page, shell: Callable[..., str], dsn: str, tmp_path: Path
-) -> None:
+def test_the_page_on_looking_into_a_store_runs(page: Page, shell: Callable[..., str], dsn: str, tmp_path: Path) -> None:
     with psycopg.connect(dsn, autocommit=True) as session:
         session.execute("CREATE EXTENSION harel")
         store = PostgresStore(session)
@@ -225,8 +224,8 @@ def test_the_page_on_looking_into_a_store_runs(
         exe.status = Status.FAILED
         store.save(exe)
         overview, one, flow = page.blocks("console")
-        well, _, running = (shell(command, tmp_path) for command, _ in commands(overview))
-        assert well == commands(overview)[0][1]
+        doctor, _, running = (shell(command, tmp_path) for command, _ in commands(overview))
+        assert "a commit that was acknowledged can be lost" in doctor, "the servers of the tests do without fsync"
         assert "order-1" in running
         shown, trace, _ = (shell(command, tmp_path) for command, _ in commands(one))
         assert "paying" in shown
@@ -240,7 +239,7 @@ def test_the_page_on_looking_into_a_store_runs(
         failed, waiting = shell(script, tmp_path).split("\n", 1)
         assert failed == "order-2"
         assert '"state": "/paying"' in waiting
-        assert (tmp_path / "problems.json").read_text() == "[]\n"
+        assert waiting.endswith(f"{len(json.loads((tmp_path / 'problems.json').read_text()))} problems\n")
         (queries,) = page.blocks("sql")
         for query in queries.split(";\n"):
             session.execute(query)
