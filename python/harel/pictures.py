@@ -136,7 +136,8 @@ def _short(text: str) -> str:
 
 def _label(*lines: str) -> str:
     # Neither a backslash nor angle brackets around it mean anything then.
-    return str(graphviz.nohtml("\\n".join(graphviz.escape(line) for line in lines if line)))
+    label: str = graphviz.nohtml("\\n".join(graphviz.escape(line) for line in lines if line))
+    return label
 
 
 def _mermaid(text: str) -> str:
