@@ -1,6 +1,7 @@
 """What can be looked at."""
 
 from collections import defaultdict
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +16,7 @@ from ..pictures import DrawingError, flow_svg, timeline_svg
 from .database import Database
 from .jsontext import is_json, members
 from .messages import Messages
-from .templating import ENDED, LONG, Pages, stays
+from .templating import ENDED, LONG, Pages, in_order, stays
 from .watch import Watch
 
 # Rows on a page, ids that a search finds, entries of a timeline, and executions of a status that a flow is read from.
@@ -24,6 +25,9 @@ SAMPLES = (SAMPLE, 10_000, 100_000)
 
 # Parents above an execution, and executions below it.
 ANCESTORS, TREE = 10, 100
+
+# Executions of a tree whose steps are shown beside each other, and steps of each.
+LANES, LANE_STEPS = 12, 60
 
 # The picture of a timeline is drawn for so many entries.
 DRAWN = 100
@@ -62,7 +66,11 @@ class Views:
         definitions: dict[str, dict[str, int]] = defaultdict(dict)
         for row in view.definitions:
             definitions[row["definition_id"]][row["status"] or ""] = row["executions"]
-        return self._page(request, "overview.html", view=view, definitions=definitions)
+        by_status = {status: view.stats["executions"][status] for status in in_order(view.stats["executions"])}
+        columns = in_order({status for counts in definitions.values() for status in counts})
+        return self._page(
+            request, "overview.html", view=view, by_status=by_status, definitions=definitions, columns=columns
+        )
 
     def executions(self, request: Request) -> Response:
         query = request.query_params
@@ -114,10 +122,10 @@ class Views:
                 "ancestors": _ancestors(functions, tree[0]["parent_id"]) if tree else [],
                 "data": functions.value("load", id=id) if tree else None,
             }
+            lanes = _lanes(functions, tree[:LANES]) if len(tree) > 1 else {}
         if not tree and not (values["queue"] or values["letters"] or values["timers"] or timeline):
             raise HTTPException(404, "There is no execution with this id.")
         one = tree[0] if tree else None
-        ended = one is not None and one["status"] in ENDED
         return self._page(
             request,
             "execution.html",
@@ -127,7 +135,8 @@ class Views:
             tree=tree,
             tree_limit=TREE,
             steps=steps,
-            stays=stays(timeline, one["finished_at"] or one["updated_at"] if one and ended else None),
+            stays=stays(timeline, _end(one)),
+            lanes=lanes,
             picture=_drawn(timeline_svg, timeline[-DRAWN:]) if timeline and "picture" in request.query_params else None,
             members=members(values["data"] or ""),
             limit=PAGE,
@@ -230,6 +239,25 @@ def _ancestors(functions: Functions, parent: str | None) -> list[str]:
         rows = functions.rows("tree", id=parent, limit=1)
         parent = rows[0]["parent_id"] if rows else None
     return found
+
+
+def _lanes(functions: Functions, tree: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """What each of them went through, on one axis."""
+    timelines = {row["id"]: functions.rows("timeline", id=row["id"], limit=LANE_STEPS) for row in tree}
+    times = [step["at"] for timeline in timelines.values() for step in timeline if step["at"] is not None]
+    ends = [_end(row) for row in tree]
+    until = None if None in ends else max(end for end in ends if end is not None)
+    return {
+        row["id"]: stays(timelines[row["id"]], _end(row), min(times, default=None), until) for row in tree
+    }
+
+
+def _end(row: dict[str, Any] | None) -> datetime | None:
+    """When an execution ended; None where it has not."""
+    if row is None or row["status"] not in ENDED:
+        return None
+    end: datetime | None = row["finished_at"] or row["updated_at"]
+    return end
 
 
 def _drawn(draw: Any, rows: list[dict[str, Any]]) -> Markup | str:

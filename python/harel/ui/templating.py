@@ -4,7 +4,7 @@ Everything that comes from the database is escaped. The pictures are drawn by us
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -133,24 +133,33 @@ def sparkline(rate: Rate, width: int = 120, height: int = 28) -> Markup:
     ).format(w=width, h=height, points=" L".join(points))
 
 
-def stays(rows: Sequence[dict[str, Any]], until: datetime | None) -> list[dict[str, Any]]:
-    """The rows of harel_timeline(), each with how long the state was kept that it leads to, and where on the axis.
+def in_order(found: Iterable[str]) -> list[str]:
+    """Statuses in the order of a life, those of the application's own behind."""
+    return sorted(found, key=lambda status: (STATUSES.index(status) if status in STATUSES else len(STATUSES), status))
 
-    until: when the last of them ended; None: it lasts. Places are in thousandths of the whole.
+
+def stays(
+    rows: Sequence[dict[str, Any]],
+    end: datetime | None,
+    begin: datetime | None = None,
+    until: datetime | None = None,
+) -> list[dict[str, Any]]:
+    """The rows of harel_timeline(), each with how long the state was kept that it leads to, and where on an axis.
+
+    end: when the last of them ended; None: it lasts. The axis leads from `begin` (None: the first row) to `until`
+    (None: the end); places on it are in thousandths of the whole.
     """
-    end = until or datetime.now(UTC)
+    now = datetime.now(UTC)
     times = [row["at"] for row in rows]
-    known = [time for time in times if time is not None]
-    first = min(known, default=end)
-    whole = max((max([*known, end]) - first).total_seconds(), 1e-6)
+    first = begin or min((time for time in times if time is not None), default=now)
+    last = max([until or end or now, *(time for time in times if time is not None)])
+    whole = max((last - first).total_seconds(), 1e-6)
     found = []
-    for place, row in enumerate(rows):
-        last = place == len(rows) - 1
-        after = end if last else times[place + 1]
+    for row, after in zip(rows, [*times[1:], end or now], strict=True):
         stay = None if row["at"] is None or after is None else max((after - row["at"]).total_seconds(), 0.0)
-        start = 0.0 if row["at"] is None else (row["at"] - first).total_seconds() * 1000 / whole
+        start = 0.0 if row["at"] is None else max((row["at"] - first).total_seconds() * 1000 / whole, 0.0)
         length = 0.0 if stay is None else max(stay * 1000 / whole, 3.0)
-        found.append({**row, "stay": stay, "start": min(start, 997.0), "length": length, "last": last})
+        found.append({**row, "stay": stay, "start": min(start, 997.0), "length": length, "last": row is rows[-1]})
     return found
 
 
