@@ -18,11 +18,12 @@ from ..spec.states import Event
 from .database import Database, Lost, explained
 from .guard import same
 from .messages import Messages, Said
-from .pages import execution_url
+from .pages import execution_url, whole
 from .watch import Watch
 
 # Bytes of a form: an event may be large, but no upload.
 LARGEST = 8_000_000
+FIELDS = 20
 
 # Dead letters put back by one statement, and seconds after which no further one begins.
 BATCH, PATIENCE = 1000, 8.0
@@ -66,29 +67,27 @@ class Actions:
         return self._control(form, "cancel", "Cancelled.", "It was not cancelled: it has ended already.")
 
     def send(self, form: Form) -> tuple[Said, str]:
+        page = execution_url(form["id"])
         try:
-            data = json.loads(form.get("data") or "{}")
+            data = json.loads(form.get("data") or "{}", parse_constant=_refuse)
+            if not isinstance(data, dict) or not form.get("kind", "").strip():
+                return Said("Nothing was sent: an event has a kind, and its data is a JSON object.", failed=True), page
+            event = Event(id=form["event_id"], kind=form["kind"].strip(), data=data)
+            text = event.model_dump_json()
         except (ValueError, RecursionError) as error:
-            return Said("Nothing was sent: the data is not JSON.", str(error), failed=True), execution_url(form["id"])
-        if not isinstance(data, dict) or not form.get("kind", "").strip():
-            return Said(
-                "Nothing was sent: an event has a kind, and its data is a JSON object.", failed=True
-            ), execution_url(form["id"])
-        event = Event(id=form["event_id"], kind=form["kind"].strip(), data=data)
+            return Said("Nothing was sent: the data is not JSON.", str(error), failed=True), page
         with self._database.writing() as functions:
-            place = functions.value("send", id=form["id"], event=event.model_dump_json())
+            place = functions.value("send", id=form["id"], event=text)
         if place is None:
-            return Said("Nothing was sent: there is no such execution.", failed=True), execution_url(form["id"])
-        return Said(f"Sent {event.kind}.", f"Event {event.id} waits for a worker."), execution_url(form["id"])
+            return Said("Nothing was sent: there is no such execution.", failed=True), page
+        return Said(f"Sent {event.kind}.", f"Event {event.id} waits for a worker."), page
 
     def purge(self, form: Form) -> tuple[Said, str]:
-        version = form.get("version", "")
         with self._database.writing() as functions:
-            done = functions.value("purge", id=form["id"], expected_version=int(version) if version.isdigit() else None)
+            done = functions.value("purge", id=form["id"], expected_version=whole(form.get("version", "")))
         if not done:
-            return Said(
-                "Nothing was purged: it has moved on meanwhile, or is gone.", failed=True
-            ), execution_url(form["id"])
+            said = Said("Nothing was purged: it has moved on meanwhile, or is gone.", failed=True)
+            return said, execution_url(form["id"])
         return Said(f"Purged {form['id']}."), "/executions"
 
     def redrive(self, form: Form) -> tuple[Said, str]:
@@ -141,7 +140,10 @@ class Actions:
             body += chunk
             if len(body) > LARGEST:
                 raise HTTPException(413, f"A form has at most {LARGEST:,} bytes.")
-        form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
+        try:
+            form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=FIELDS))
+        except ValueError:
+            raise HTTPException(400, f"A form has at most {FIELDS} fields.") from None
         # Browsers say where a request comes from; the token is for those that do not.
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             raise HTTPException(403, "The form came from another site.")
@@ -167,6 +169,10 @@ def _back(form: Form) -> str:
         return "/"
     query = urlencode([pair for pair in parse_qsl(back.query, True) if pair[0] != "said"])
     return f"{back.path}?{query}" if query else back.path
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"JSON has no {constant}")
 
 
 def _uuid(text: str) -> UUID:

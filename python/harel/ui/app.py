@@ -44,7 +44,8 @@ def create_app(
 
     def problem(request: Request, status: int, message: str, detail: str = "", hint: str = "") -> Response:
         query = request.query_params.multi_items()
-        values = {"message": message, "detail": detail, "hint": hint, "query": query}
+        said = messages.take(request.query_params.get("said", ""))
+        values = {"message": message, "detail": detail, "hint": hint, "query": query, "said": said}
         return pages.render("problem.html", status, status=status, **values)
 
     async def of_http(request: Request, error: Exception) -> Response:

@@ -38,8 +38,13 @@ def members(text: str) -> dict[str, str]:
 
 
 def pretty(text: str) -> Markup:
-    """The text laid out as JSON, its keys marked; what is not JSON as it stands."""
-    return Markup("").join(_pieces(text)) if is_json(text) else escape(text)
+    """The text laid out as JSON, its keys marked; what is not JSON as it stands.
+
+    A character that would not show, or would move others, is written as JSON escapes it.
+    """
+    laid_out = is_json(text)
+    text = "".join(c if c.isprintable() or c in "\n\t" else _escaped(c) for c in text)
+    return Markup("").join(_pieces(text)) if laid_out else escape(text)
 
 
 def _pieces(text: str) -> Iterator[Markup]:
@@ -62,6 +67,10 @@ def _pieces(text: str) -> Iterator[Markup]:
             yield Markup('<span class="key">{}</span>').format(token)
         else:
             yield escape(token)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) < 0x7F or ord(character) > 0x9F else f"\\u{ord(character):04x}"
 
 
 def _line(depth: int) -> Markup:

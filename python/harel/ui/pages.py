@@ -270,6 +270,10 @@ def _drawn(draw: Any, rows: list[dict[str, Any]]) -> Markup | str:
     return Markup(svg[svg.index("<svg") :])
 
 
+def whole(text: str) -> int | None:
+    """The number that a text is, if it is a whole one of few digits."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 10 else None
+
+
 def _number(request: Request, name: str, usual: int) -> int:
-    text = request.query_params.get(name, "")
-    return min(int(text), 1_000_000) if text.isascii() and text.isdigit() and len(text) < 10 and int(text) else usual
+    return min(whole(request.query_params.get(name, "")) or usual, 1_000_000)

@@ -155,7 +155,7 @@ def stays(
     last = max([until or end or now, *(time for time in times if time is not None)])
     whole = max((last - first).total_seconds(), 1e-6)
     found = []
-    for row, after in zip(rows, [*times[1:], end or now], strict=True):
+    for row, after in zip(rows, [*times[1:], end or now], strict=False):
         stay = None if row["at"] is None or after is None else max((after - row["at"]).total_seconds(), 0.0)
         start = 0.0 if row["at"] is None else max((row["at"] - first).total_seconds() * 1000 / whole, 0.0)
         length = 0.0 if stay is None else max(stay * 1000 / whole, 3.0)
