@@ -2,20 +2,16 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
-import psycopg
 import pytest
-from conftest import Open
 from test_ui_pages import commit
-from visits import ACTIONS, PAGES, Page, check_harmless, of
+from visits import ACTIONS, PAGES, Open, Page, Session, check_harmless, of
 from wire import until_blocked
 
 from harel.ui.guard import derived
-
-Session: TypeAlias = "psycopg.Connection[Any]"
 
 TOKEN = "the-token-of-the-test"
 FORM_TOKEN = derived(TOKEN, "form")
@@ -85,7 +81,12 @@ def test_send_an_event(console: Open, session: Session) -> None:
     assert {name: json.loads(event)[name] for name in ("id", "kind", "data")} == {
         "id": "mine", "kind": "Paid", "data": {"amount": 12}
     }  # fmt: skip
-    for data, words in {"[1]": "its data is a JSON object", "{": "not JSON", '{"x": NaN}': "not JSON", '{"x": "\\ud800"}': "not"}.items():
+    for data, words in {
+        "[1]": "its data is a JSON object",
+        "{": "not JSON",
+        '{"x": NaN}': "not JSON",
+        '{"x": "\\ud800"}': "not",
+    }.items():
         assert words in do(client, of("x"), "send", kind="Paid", data=data), data
     assert len(waiting(session)) == 1
     form = Page(client.get(of("x")).text).fields("send")

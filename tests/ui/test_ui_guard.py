@@ -13,9 +13,9 @@ from contextlib import ExitStack
 import httpx
 import psycopg
 import pytest
-from conftest import Open, serving
 from psycopg.conninfo import make_conninfo
-from visits import ACTIONS, PAGES, Page, check_harmless
+from serving import serving
+from visits import ACTIONS, PAGES, Open, Page, check_harmless
 from wire import until
 
 from harel.ui import create_app, database, serve
@@ -188,7 +188,9 @@ def test_without_a_token_it_is_served_to_this_host_only() -> None:
 def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, options: list[str]) -> None:
     command = [sys.executable, "-m", "harel", "ui", "--port", "0", *options]
     environment = {**os.environ, "HAREL_DSN": store_dsn}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:

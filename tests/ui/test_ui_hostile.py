@@ -1,25 +1,20 @@
-"""What no application should have put into a store, and no visitor should ask for, is text on a page and nothing else."""
+"""What no application should store, and no visitor should ask for, is text on a page and nothing else."""
 
 import json
-from typing import Any, TypeAlias
 from urllib.parse import quote
 
-import psycopg
 import pytest
-from conftest import Open
-from visits import PAGES, check_harmless, of
-
-Session: TypeAlias = "psycopg.Connection[Any]"
+from visits import PAGES, Open, Session, check_harmless, of
 
 HOSTILE = (
     "<script>alert(1)</script>",
-    "\"><img src=x onerror=alert(1)>",
+    '"><img src=x onerror=alert(1)>',
     "'><svg onload=alert(1)>",
     "javascript:alert(1)",
     "</pre></title></textarea><iframe src=//evil.example.com>",
     "{{ 7 * 7 }}{% raw %}",
-    "\" URL=\"javascript:alert(1)\" label=<b>",
-    "<<TABLE><TR><TD HREF=\"javascript:alert(1)\">x</TD></TR></TABLE>>",
+    '" URL="javascript:alert(1)" label=<b>',
+    '<<TABLE><TR><TD HREF="javascript:alert(1)">x</TD></TR></TABLE>>',
     "\\N\\G\\E ]]> --> &lt;script&gt; &#60;",
     "a\u202eb\u0007c\x1b[31m\u2028d",
     "//evil.example.com/",
@@ -40,7 +35,18 @@ def fill(session: Session) -> None:
         step = {"event": text, "from": f"/{text}", "to": text, "at": 1000}
         session.execute(
             "SELECT harel_commit(%s, %s, %s, 0, NULL, %s, %s, %s, %s, %s, '{schedule}', %s, '{1}', p_trace => %s)",
-            (text, text, json.dumps(data), [text, None], [text, text], [text], [text], [text], [text], json.dumps(step)),
+            (
+                text,
+                text,
+                json.dumps(data),
+                [text, None],
+                [text, text],
+                [text],
+                [text],
+                [text],
+                [text],
+                json.dumps(step),
+            ),
         )
         session.execute("SELECT harel_append_trace(%s, %s)", (text, text))
         child = {"version": 1, "status": "RUNNING", "parent_id": text}
@@ -73,7 +79,9 @@ def test_whatever_is_in_the_store_is_text_on_the_pages(console: Open, session: S
         assert check_harmless(client.get(of(id)).text).text.count(words) > 5
 
 
-@pytest.mark.parametrize("name", ["q", "definition", "status", "cursor", "id", "steps", "sample", "state", "group", "said"])
+@pytest.mark.parametrize(
+    "name", ["q", "definition", "status", "cursor", "id", "steps", "sample", "state", "group", "said"]
+)
 def test_whatever_is_asked_for_is_answered_with_a_page(console: Open, name: str) -> None:
     client = console()
     for path in (*PAGES, "/execution", "/execution/data"):

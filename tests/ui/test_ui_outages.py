@@ -3,17 +3,19 @@
 import time
 
 import httpx
+import psycopg
 import pytest
-from conftest import serving
+from serving import serving
 from wire import until
 
 from harel import Execution, PostgresStore
 from harel.embedded import EmbeddedServer
-from harel.ui import create_app, database
+from harel.ui import create_app, database, watch
 
 
 def test_a_lost_database_is_told_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "POOL_TIMEOUT", 0.5)
+    monkeypatch.setattr(watch, "FRESH", 0.0)
     with EmbeddedServer(settings={"fsync": "off"}) as server:
         store = PostgresStore.from_dsn(server.dsn)
         store.save(Execution(id="x", definition_id="d"))
@@ -35,8 +37,6 @@ def test_a_lost_database_is_told_and_found_again(monkeypatch: pytest.MonkeyPatch
 
 
 def test_connections_that_the_server_closed_are_replaced_unseen(store_dsn: str) -> None:
-    import psycopg
-
     with serving(create_app(store_dsn)) as url, httpx.Client(base_url=url, timeout=30) as client:
         assert client.get("/executions").status_code == 200
         with psycopg.connect(store_dsn, autocommit=True) as session:

@@ -4,15 +4,13 @@ import json
 import re
 import threading
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
-from conftest import Open
-from operations.filled import fill
 from psycopg.conninfo import make_conninfo
-from visits import PAGES, Page, check_harmless, of
+from visits import PAGES, Open, Page, Session, check_harmless, of
 from wire import Proxy
 
 from harel import Event, Execution, PostgresStore, PostgresTransport, Status, TimerOp
@@ -20,8 +18,7 @@ from harel.ui import database, watch
 from harel.ui.jsontext import members, pretty
 from harel.ui.templating import stays
 from harel.ui.watch import Watch
-
-Session: TypeAlias = "psycopg.Connection[Any]"
+from operations.filled import fill
 
 
 def commit(session: Session, id: str, data: dict[str, Any], definition: str = "d", trace: str | None = None) -> None:

@@ -1,15 +1,21 @@
 """Every page of the console, and what is true of each."""
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
+from typing import Any, TypeAlias
 from urllib.parse import quote
+
+import httpx
+import psycopg
+
+# What the fixtures are: a console is opened with the options of create_app(), a session is in autocommit.
+Open: TypeAlias = Callable[..., httpx.Client]
+Session: TypeAlias = "psycopg.Connection[Any]"
 
 PAGES = ("/", "/executions", "/flow", "/queue", "/timers", "/outbox", "/dead-letters", "/health")
 
 ACTIONS = ("suspend", "resume", "cancel", "send", "purge", "redrive")
-
-# What needs no closing tag, and what only pictures have.
-_OWN = {"html", "head", "meta", "title", "link", "script", "body"}
 
 
 def of(id: str, **more: str) -> str:
@@ -34,9 +40,7 @@ class Page(HTMLParser):
         self.words.append(data)
 
     def all(self, tag: str, **attributes: str) -> list[dict[str, str]]:
-        return [
-            found for name, found in self.elements if name == tag and attributes.items() <= found.items()
-        ]
+        return [found for name, found in self.elements if name == tag and attributes.items() <= found.items()]
 
     def fields(self, action: str, **known: str) -> dict[str, str]:
         """The hidden fields of the form that leads to an action and has these among them."""

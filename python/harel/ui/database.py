@@ -100,7 +100,7 @@ def explained(error: Exception) -> Problem:
     message = " ".join((diag.message_primary or "").split())
     if error.sqlstate is None and isinstance(error, psycopg.DataError):
         return Problem(400, "The database cannot hold such a text.")
-    if error.sqlstate is None or error.sqlstate[:2] in ("08", "57") and error.sqlstate != "57014":
+    if error.sqlstate is None or (error.sqlstate[:2] in ("08", "57") and error.sqlstate != "57014"):
         return Problem(503, "The database cannot be reached.", hint="This page comes back as soon as it can.")
     if error.sqlstate.startswith("ST"):
         return Problem(400, message, diag.message_detail or "", diag.message_hint or "")

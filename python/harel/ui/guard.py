@@ -68,7 +68,10 @@ class Guard:
         """What the guard itself answers; None where the request may pass."""
         if not self._knows_host(request.headers.get("host", "")):
             return self._refuse(
-                request, 400, "The console does not answer to this host name.", hint="Allow the name when it is started."
+                request,
+                400,
+                "The console does not answer to this host name.",
+                hint="Allow the name when it is started.",
             )
         if self._token is None or request.url.path.startswith(PUBLIC):
             return None

@@ -83,7 +83,14 @@ class Views:
                     return RedirectResponse(execution_url(wanted), 303)
                 rows = [row for id in found[:FOUND] for row in functions.rows("tree", id=id, limit=1)]
             return self._page(
-                request, "executions.html", q=wanted, rows=rows, more=len(found) > FOUND, first=None, next=None, **self._filter({})
+                request,
+                "executions.html",
+                q=wanted,
+                rows=rows,
+                more=len(found) > FOUND,
+                first=None,
+                next=None,
+                **self._filter({}),
             )
         known = self._filter(query)
         with self._database.reading() as functions:
@@ -115,12 +122,12 @@ class Views:
         with self._database.reading() as functions:
             tree = functions.rows("tree", id=id, limit=TREE + 1)
             timeline = functions.rows("timeline", id=id, limit=steps)
+            data = functions.value("load", id=id) if tree else None
             values = {
                 "timers": functions.rows("timers", id=id, limit=PAGE),
                 "queue": functions.rows("queue", id=id, limit=1),
                 "letters": functions.rows("dead_letters", group_id=id, limit=PAGE + 1),
                 "ancestors": _ancestors(functions, tree[0]["parent_id"]) if tree else [],
-                "data": functions.value("load", id=id) if tree else None,
             }
             lanes = _lanes(functions, tree[:LANES]) if len(tree) > 1 else {}
         if not tree and not (values["queue"] or values["letters"] or values["timers"] or timeline):
@@ -138,7 +145,8 @@ class Views:
             stays=stays(timeline, _end(one)),
             lanes=lanes,
             picture=_drawn(timeline_svg, timeline[-DRAWN:]) if timeline and "picture" in request.query_params else None,
-            members=members(values["data"] or ""),
+            data=data,
+            members=members(data or ""),
             limit=PAGE,
             **values,
         )
@@ -247,9 +255,7 @@ def _lanes(functions: Functions, tree: list[dict[str, Any]]) -> dict[str, list[d
     times = [step["at"] for timeline in timelines.values() for step in timeline if step["at"] is not None]
     ends = [_end(row) for row in tree]
     until = None if None in ends else max(end for end in ends if end is not None)
-    return {
-        row["id"]: stays(timelines[row["id"]], _end(row), min(times, default=None), until) for row in tree
-    }
+    return {row["id"]: stays(timelines[row["id"]], _end(row), min(times, default=None), until) for row in tree}
 
 
 def _end(row: dict[str, Any] | None) -> datetime | None:

@@ -21,6 +21,9 @@ from .watch import Rate
 STATUSES = ("PENDING", "RUNNING", "SUSPENDED", "CANCELLING", "DONE", "CANCELLED", "FAILED")
 ENDED = ("DONE", "CANCELLED", "FAILED")
 
+# What stands where there is nothing to say.
+NONE = "\N{EN DASH}"
+
 # harel_stats() counts totals to here and estimates greater ones; other counts end at their limit.
 _COUNTED, _LIMIT = 1000, 10_000
 
@@ -80,7 +83,7 @@ def capped(value: int) -> str:
 
 
 def per_second(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.0f}" if value >= 10 or value == 0 else f"{value:.1f}"
+    return NONE if value is None else f"{value:,.0f}" if value >= 10 or value == 0 else f"{value:.1f}"
 
 
 def span(seconds: float | None) -> str:
@@ -92,14 +95,14 @@ def span(seconds: float | None) -> str:
 def at(moment: datetime | float | None) -> Markup:
     """The time of day of a moment, with the date in its title."""
     when = _datetime(moment)
-    return Markup("–") if when is None else _time(when, when.strftime("%H:%M:%S.") + f"{when.microsecond // 1000:03}")
+    return Markup(NONE) if when is None else _time(when, when.strftime("%H:%M:%S.") + f"{when.microsecond // 1000:03}")
 
 
 def ago(moment: datetime | float | None) -> Markup:
     """How long ago a moment was or when it will be, with itself in the title."""
     when = _datetime(moment)
     if when is None:
-        return Markup("–") if moment is None else Markup('<span title="{} s">beyond all dates</span>').format(moment)
+        return Markup(NONE) if moment is None else Markup('<span title="{} s">beyond all dates</span>').format(moment)
     seconds = (datetime.now(UTC) - when).total_seconds()
     if abs(seconds) < 1:
         return _time(when, "now")

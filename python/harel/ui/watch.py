@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Mapping
+from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -92,8 +93,7 @@ class Watch:
 
     def _rate(self, name: str) -> Rate:
         samples = list(self._samples)
-        pairs = list(zip(samples, samples[1:], strict=False))
-        course = [(b[name] - a[name]) / max(_seconds(a, b), 0.001) for a, b in pairs]
+        course = [(b[name] - a[name]) / max(_seconds(a, b), 0.001) for a, b in pairwise(samples)]
         last = samples[-1]
         first = next((sample for sample in samples if _seconds(sample, last) <= WINDOW), last)
         if first is last:
