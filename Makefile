@@ -7,17 +7,25 @@ PYTHON ?= python3
 PG_CONFIG ?= pg_config
 BIN := .venv/bin
 VERSION := 1.1
+RELEASE := $(VERSION).0
 PREVIOUS := 1.0
 EXTENSION := extension/harel--$(VERSION).sql
 UPGRADE := extension/harel--$(PREVIOUS)--$(VERSION).sql
+DIST ?= dist
 # An upgrade replaces every function; what it does besides stands in a folder of its own.
 STEPS := extension/upgrade/$(PREVIOUS)--$(VERSION)
 FUNCTIONS := $(filter-out %/00_header.sql %/20_tables.sql %/21_indexes.sql %/99_dump.sql,$(sort $(wildcard extension/sql/*.sql)))
 
+# A statement that hands a script to pg_tle: its function, the arguments after the name, the script.
+comma := ,
+COMMENT := $(shell sed -n "s/^comment = '\(.*\)'/\1/p" extension/harel.control)
+tle = echo "SELECT pgtle.$(1)('harel', $(2), \$$_pgtle_\$$" && sed '/^\\/d' $(3) && echo '$$_pgtle_$$);'
+
 assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix soak bench check format build generate verify install wheel clean
+.PHONY: help demo test test-matrix soak bench check format build generate verify all install uninstall installcheck \
+    wheel pgxn tle clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -66,11 +74,28 @@ verify: .venv/made ## fail where a generated file is not up to date
 	{ $(assemble_upgrade); } | diff -q - $(UPGRADE) || { echo 'run make build'; exit 1; }
 	$(BIN)/python python/generate_twin.py --check
 
-install: ## install the extension into a server (PG_CONFIG=..., DESTDIR=...)
-	$(MAKE) -C extension install PG_CONFIG=$(PG_CONFIG) DESTDIR=$(DESTDIR)
+# Clients of PGXN call these four. There is nothing to compile.
+all:
 
-wheel: .venv/made ## build the wheel and the source distribution into dist/
-	$(BIN)/python -m build --no-isolation
+install: ## install the extension into a server (PG_CONFIG=..., DESTDIR=...)
+uninstall: ## remove it from there
+installcheck: ## try it on a running server, the one of libpq's PG* variables
+	$(MAKE) -C extension $@ || { cat build/installcheck/regression.diffs; exit 1; }
+install uninstall:
+	$(MAKE) -C extension $@ $(if $(DESTDIR),DESTDIR='$(if $(filter /%,$(DESTDIR)),,$(CURDIR)/)$(DESTDIR)')
+
+wheel: .venv/made ## build the source distribution and, from it, the wheel into dist/
+	$(BIN)/python -m build --no-isolation --outdir $(DIST)
+
+pgxn: ## build the distribution for PGXN, of what is committed, into dist/
+	mkdir -p $(DIST)
+	git archive --prefix=harel-$(RELEASE)/ --output=$(DIST)/harel-$(RELEASE).zip HEAD
+
+tle: ## write the scripts for servers that take extensions by pg_tle, into build/
+	mkdir -p build
+	{ $(call tle,install_extension,'$(VERSION)'$(comma) '$(COMMENT)',$(EXTENSION)); } > build/harel--$(VERSION).tle.sql
+	{ $(call tle,install_update_path,'$(PREVIOUS)'$(comma) '$(VERSION)',$(UPGRADE)); \
+	    echo "SELECT pgtle.set_default_version('harel', '$(VERSION)');"; } > build/harel--$(PREVIOUS)--$(VERSION).tle.sql
 
 clean: ## remove what was made
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

@@ -2322,7 +2322,9 @@ BEGIN
     SELECT f.definition_id, nullif(f.status, ''), (
         SELECT count(*) FROM (
             SELECT FROM @extschema@.executions e
-            WHERE e.definition_id = f.definition_id AND e.status = f.status
+            -- Compared as a pair, so that no index but the one by definition can serve.
+            WHERE (e.definition_id, e.status) >= (f.definition_id, f.status)
+                AND (e.definition_id, e.status) <= (f.definition_id, f.status)
             LIMIT 10000
         ) e
     )

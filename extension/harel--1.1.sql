@@ -373,7 +373,7 @@ IS 'Until when some worker may be asleep: before that time whoever makes a messa
 -- None holds an expression over data, and version and updated_at are in none: a commit that keeps status,
 -- definition and parent changes no index entry.
 
--- serves harel_list() with a definition
+-- serves harel_list() with a definition, harel_definitions() and harel_flow()
 CREATE INDEX executions_by_definition ON @extschema@.executions
 (definition_id, status, (parent_id IS NULL), id);
 
@@ -394,15 +394,16 @@ ALTER TABLE @extschema@.executions ADD CONSTRAINT executions_pkey PRIMARY KEY (i
 CREATE INDEX processed_events_by_time ON @extschema@.processed_events
 (processed_at);
 
--- serves harel_due_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order of their keys
+-- serves harel_due_timers(), harel_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order
+-- of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
 
 -- serves the commits and harel_delete_timer(); the youngest for the same reason
 ALTER TABLE @extschema@.timers ADD CONSTRAINT timers_pkey PRIMARY KEY (execution_id, path);
 
--- serves harel_cancel(), harel_suspend() and harel_resume(): the children of an execution. What is longer than an id
--- can be names no execution, and may not fit.
+-- serves harel_cancel(), harel_suspend(), harel_resume() and harel_tree(): the children of an execution. What is longer
+-- than an id can be names no execution, and may not fit.
 CREATE INDEX executions_by_parent ON @extschema@.executions
 (parent_id) WHERE octet_length(parent_id) <= 1000;
 
@@ -422,7 +423,7 @@ CREATE INDEX spawns_by_child ON @extschema@.spawns
 CREATE INDEX spawns_by_parent ON @extschema@.spawns
 (parent_id);
 
--- serves harel_claim(), harel_next() and harel_tick(): longest available first
+-- serves harel_claim(), harel_next(), harel_tick() and harel_queue(): longest available first
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
 (available_at);
 
@@ -2581,7 +2582,9 @@ BEGIN
     SELECT f.definition_id, nullif(f.status, ''), (
         SELECT count(*) FROM (
             SELECT FROM @extschema@.executions e
-            WHERE e.definition_id = f.definition_id AND e.status = f.status
+            -- Compared as a pair, so that no index but the one by definition can serve.
+            WHERE (e.definition_id, e.status) >= (f.definition_id, f.status)
+                AND (e.definition_id, e.status) <= (f.definition_id, f.status)
             LIMIT 10000
         ) e
     )

@@ -71,6 +71,13 @@ FUNCTIONS: dict[str, Function] = {
     "harel_ids_with_prefix": Function("s", {"p_prefix": "e", "p_limit": "1"}),
     "harel_stats": Function("s", {"p_now": None}),
     "harel_health": Function("s", {"p_client_version": "1.1", "p_client_now": "1", "p_now": None}),
+    "harel_timeline": Function("s", {"p_id": "e", "p_after": "0", "p_limit": "1"}),
+    "harel_tree": Function("s", {"p_id": "e", "p_limit": "1"}),
+    "harel_timers": Function("s", {"p_id": "e", "p_limit": "1"}),
+    "harel_queue": Function("s", {"p_id": "e", "p_state": "leased", "p_limit": "1", "p_now": None}),
+    "harel_definitions": Function("s", {}),
+    "harel_activity": Function("s", {}),
+    "harel_flow": Function("s", {"p_definition_id": "d", "p_limit": "1", "p_now": None}),
     "harel_channel": Function("s", {}),
     "harel_version": Function("i", {}),
     "harel_commit_cas": Function(

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from contextvars import copy_context
 from typing import Any
 
 import psycopg
@@ -92,7 +93,8 @@ class Blocking:
         attribute = getattr(self._target, name)
         if not inspect.iscoroutinefunction(attribute):
             return attribute
-        return lambda *args, **kwargs: self._runner.run(attribute(*args, **kwargs))
+        # In the context of the caller, as a plain method would be.
+        return lambda *args, **kwargs: self._runner.run(attribute(*args, **kwargs), context=copy_context())
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._target, name, value)

@@ -77,7 +77,9 @@ def _calls(session: "psycopg.Connection[tuple[object, ...]]", store: PostgresSto
         for _ in range(2)
     )
     crowd = [Execution(definition_id="harel-bench", status=Status.RUNNING, active_path="/a") for _ in range(BATCH)]
-    for execution in (one, other, *crowd):
+    # What is sent to it stays in the queue, and no worker meets it.
+    held = Execution(definition_id="harel-bench", status=Status.SUSPENDED)
+    for execution in (one, other, held, *crowd):
         store.save(execution)
     numbers = count()
 
@@ -110,6 +112,6 @@ def _calls(session: "psycopg.Connection[tuple[object, ...]]", store: PostgresSto
         "load": (nothing, lambda: store.load(one.id)),
         "save: a commit of a state only": (nothing, lambda: store.save(one)),
         "commit: state, 2 events, timer, trace, dedupe mark": (nothing, commit),
-        "send an event": (nothing, lambda: queue.send(one.id, Event(kind="Go"))),
+        "send an event": (nothing, lambda: queue.send(held.id, Event(kind="Go"))),
         _STEPS: (publish_to_all, steps),
     }

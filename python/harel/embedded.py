@@ -7,6 +7,7 @@ or from the folder that the environment variable HAREL_PG_BIN names, and the ser
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -55,9 +56,12 @@ class EmbeddedServer:
             raise EmbeddedServerError(f"the path {self.folder} is too long for a socket: name a shorter folder")
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._hand_over(self.folder)
+        self._check_that_it_can_be_entered()
         self._make_programs_reachable()
         if not self._data.exists():
             self._create()
+        elif self._runs():
+            raise EmbeddedServerError(f"a server runs in {self.folder} already: {self.uri}")
         self._run("pg_ctl", "start", "--wait", "--silent", f"--log={self._log}")
 
     def stop(self, mode: str = "fast") -> None:
@@ -79,6 +83,15 @@ class EmbeddedServer:
         with suppress(EmbeddedServerError):
             self.stop("immediate" if self._temporary else "fast")
         self._remove()
+
+    def _check_that_it_can_be_entered(self) -> None:
+        if os.geteuid() != 0:
+            return
+        for folder in self.folder.resolve().parents:
+            if not folder.stat().st_mode & stat.S_IXOTH:
+                raise EmbeddedServerError(
+                    f"the server runs as user {UNPRIVILEGED_USER}, who cannot enter {folder}: name a folder elsewhere"
+                )
 
     def _create(self) -> None:
         self._run(
@@ -132,6 +145,10 @@ class EmbeddedServer:
                 output.seek(0)
                 log = self._log.read_text(errors="replace")[-2000:] if self._log.exists() else ""
                 raise EmbeddedServerError(f"{program} failed: {output.read().decode(errors='replace')}{log}".strip())
+
+    def _runs(self) -> bool:
+        command = [str(self.bin / "pg_ctl"), "status", f"--pgdata={self._data}"]
+        return (self._data / "postmaster.pid").exists() and subprocess.run(command, **self._as_user()).returncode == 0
 
     def _as_user(self) -> dict[str, Any]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}

@@ -24,6 +24,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from .engine import _spans
 from .engine.aio_store import AsyncPostgresStore
 from .engine.aio_transport import AsyncPostgresTransport
 from .engine.execution import Execution, Status
@@ -153,6 +154,7 @@ class Worker:
             closing.push_async_callback(self._transport.close)
             self._claims = await AsyncPostgresTransport.from_dsn(self._without_flush(), pool_size=4, **options)
             closing.push_async_callback(self._claims.close)
+            self._claims._has_spans = False
             self._store = AsyncPostgresStore(self._transport._connection, **self._options)
             still = threading.Event()
             heart = threading.Thread(target=self._heartbeat, args=(still,), name="harel-heartbeat", daemon=True)
@@ -258,14 +260,15 @@ class Worker:
 
     def _decide(self, delivery: Delivery) -> None:
         """Lets the machine decide; one that is a coroutine goes on by itself."""
-        try:
-            step = None if delivery.already_processed else self._step(delivery)
-            if inspect.isawaitable(step):
-                self._tasks.create_task(self._decided(delivery, step))
-            else:
-                self._complete(delivery, step)
-        except Exception as error:
-            self._tasks.create_task(self._failed(delivery, error))
+        with _spans.step(delivery):
+            try:
+                step = None if delivery.already_processed else self._step(delivery)
+                if inspect.isawaitable(step):
+                    self._tasks.create_task(self._decided(delivery, step))
+                else:
+                    self._complete(delivery, step)
+            except Exception as error:
+                self._tasks.create_task(self._failed(delivery, error))
 
     def _step(self, delivery: Delivery) -> Step | Awaitable[Step | None] | None:
         if delivery.error is not None:
@@ -290,7 +293,8 @@ class Worker:
         if step is None:
             completion = Completion(delivery.lease)
         else:
-            completion = Completion(delivery.lease, step.execution, step.emits, step.timers, step.spawns, step.trace)
+            emits = _spans.emitted(delivery.lease, step.emits)
+            completion = Completion(delivery.lease, step.execution, emits, step.timers, step.spawns, step.trace)
         self._completions.put_nowait((delivery, completion))
 
     async def _settle(self) -> None:
@@ -320,17 +324,20 @@ class Worker:
     def _conclude(self, delivery: Delivery, completion: Completion, completed: Completed) -> None:
         if completed.result == "conflict":
             self.tally["conflicts"] += 1
+            _spans.step_ended(delivery.lease, "conflict")
             self._tasks.create_task(self._reconsider(delivery))
             return
         if completed.result == "expired":
             # Another has the message, or this very call was made before and its answer lost.
-            self.tally["expired"] += 1
+            result = "expired"
         elif delivery.already_processed:
-            self.tally["repeated"] += 1
+            result = "repeated"
         else:
-            self.tally["finished" if delivery.error is None else "failed"] += 1
+            result = "finished" if delivery.error is None else "failed"
             self._due = min([self._due, *(timer.fire_at for timer in completion.timers if timer.action == "schedule")])
             self._armed.set()
+        self.tally[result] += 1
+        _spans.step_ended(delivery.lease, result, completion)
         self._release(delivery.lease)
 
     def _release(self, lease: Lease) -> None:
@@ -355,11 +362,13 @@ class Worker:
     async def _failed(self, delivery: Delivery, error: BaseException) -> None:
         """Records what a step raised on its execution, or gives the message back to be tried again."""
         lease = delivery.lease
+        _spans.step_failed(lease, error)
         # Printable, as no text of a database can hold a NUL or half of a surrogate pair.
         reason = f"{type(error).__name__}: {error}".replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
         if self._on_error == "retry" or delivery.error is not None or isinstance(error, _NoMachineError):
             log.warning("execution %s, attempt %d: %s", lease.group_id, lease.attempts, reason)
             self.tally["retried"] += 1
+            _spans.step_ended(lease, "retried")
             await self._give_back(lease, min(60.0, 0.1 * 2 ** min(lease.attempts, 20)) * random.uniform(0.5, 1), reason)
             return
         log.error("execution %s has failed: %s", lease.group_id, reason, exc_info=error)
@@ -383,6 +392,7 @@ class Worker:
         self._complete(Delivery(lease, exe, False, RuntimeError(reason)), Step(exe, trace=trace))
 
     async def _give_back(self, lease: Lease, delay: float = 0.0, reason: str | None = None) -> None:
+        _spans.step_ended(lease, "returned")
         try:
             await self._retried(self._claims.nack, lease, delay, reason)
         except psycopg.Error as error:
@@ -441,6 +451,7 @@ class Worker:
                     transport = transport or PostgresTransport.from_dsn(
                         self._dsn, 0, create_schema=False, pooler=self._pooler, **self._options
                     )
+                    transport._has_spans = False
                     transport.extend(old, self._visibility)
             except Exception as error:
                 log.warning("the heartbeat failed: %s", error)

@@ -78,7 +78,7 @@ def test_the_python_of_the_installation_page_runs(dsn: str) -> None:
 
 def test_the_page_on_operating_runs(dsn: str) -> None:
     page = "docs/how-to/operate.md"
-    purge, archive, watch, upgrade, indexes, adopt = blocks(page, "sql")
+    purge, archive, _cron, watch, upgrade, indexes, adopt = blocks(page, "sql")
     health, tenants = blocks(page, "python")
     with psycopg.connect(dsn, autocommit=True) as session:
         session.execute("CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel VERSION '1.0'")
@@ -116,13 +116,24 @@ def test_the_page_on_operating_runs(dsn: str) -> None:
 
 
 def test_the_script_without_python(dsn: str) -> None:
-    (command,) = re.findall(r"    (sed .*?) \\\n", (ROOT / "docs/how-to/install.md").read_text())
+    (command,) = re.findall(r"    (sed .*?) \\\n", (ROOT / "docs/how-to/managed.md").read_text())
     script = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     with psycopg.connect(dsn) as session:
         session.execute("CREATE SCHEMA harel")
         session.execute(script)
         assert session.execute("SELECT harel.harel_commit_cas('x', 'd', '{}', 0)").fetchone() == (True,)
         assert session.execute("SELECT count(*) FROM pg_extension WHERE extname = 'harel'").fetchone() == (0,)
+
+
+def test_the_sql_of_the_page_on_managed_servers_runs(dsn: str) -> None:
+    own, create = blocks("docs/how-to/managed.md", "sql")
+    with psycopg.connect(dsn) as session:
+        session.execute(own)
+        session.execute("SET ROLE harel_owner")
+        session.execute(create)
+        assert session.execute("SELECT count(*) FROM harel.harel_list()").fetchone() == (0,)
+        # The roles are the server's and not the database's.
+        session.rollback()
 
 
 def test_the_pages_on_workers_run(dsn: str) -> None:

@@ -1,10 +1,8 @@
 """How the store comes into a database, who may use it there, and that it leaves nothing behind."""
 
 import asyncio
-import os
 import subprocess
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -525,43 +523,6 @@ def run(*command: Any, **options: Any) -> str:
 
 
 # The package
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
-    (file,) = folder.glob("*.whl")
-    return file
-
-
-def test_the_wheel_carries_the_extension_and_nothing_that_is_not_the_package(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        for name in ("harel.control", "harel--1.0.sql", "harel--1.0--1.1.sql", "harel--1.1.sql"):
-            assert archive.read(f"harel/extension/{name}") == (ROOT / "extension" / name).read_bytes()
-        assert archive.read("harel/engine/store/install.sql")
-        assert "harel/py.typed" in names
-        assert {name.split("/")[0] for name in names} == {"harel", "harel-1.1.0.dist-info"}
-
-
-def test_an_unpacked_wheel_sets_up_a_database_by_script(dsn: str, wheel: Path, tmp_path: Path) -> None:
-    offer_no_extension(dsn)
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path)
-    program = """
-import sys
-import harel
-store = harel.PostgresStore.from_dsn(sys.argv[1], schema="own")
-exe = harel.Execution(id="one", definition_id="orders")
-store.commit(exe, [(None, harel.Event(kind="Told"))], trace={"n": 0})
-print(harel.__file__)
-"""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
-    used = run(sys.executable, "-c", program, dsn, env=environment, cwd=tmp_path)
-    assert used.strip() == str(tmp_path / "harel" / "__init__.py")
-    assert extension_schema(dsn) != "own"
-    assert query(dsn, "SELECT id, version FROM own.executions") == [("one", 1)]
 
 
 def test_importing_the_store_does_not_import_psycopg() -> None:

@@ -247,6 +247,7 @@ def check(lines: list[str], index: str, read_at_most: int) -> None:
     assert max(removed, default=0) <= read_at_most, shown
 
 
+QUEUE_INDEXES = ["transport_groups_by_available", "transport_groups_pkey", "transport_messages_pkey"]
 LOADED: LiteralString = f"(SELECT version FROM executions WHERE id = {AN_ID})"
 FAST_COMMIT: LiteralString = f"SELECT harel_commit_cas({AN_ID}, 'd', '{{}}', {LOADED}, gen_random_uuid()::text)"
 COMPLEX_COMMIT: LiteralString = f"""
@@ -310,6 +311,15 @@ CASES: list[tuple[str, LiteralString, str, int]] = [
     ("few of many due timers", "SELECT * FROM harel_due_timers(2000000, 3)", "timers_by_fire_at", 3),
     ("delete timer", "SELECT harel_delete_timer(md5('7'), 'p2007', 1002007)", r"timers_(pkey|by_fire_at)", 1),
     ("read trace", "SELECT * FROM harel_read_trace(md5('7'))", "trace_pkey", 100),
+    ("timeline", "SELECT * FROM harel_timeline(md5('7'))", "trace_pkey", 100),
+    ("end of a timeline", "SELECT * FROM harel_timeline(md5('7'), NULL, 3)", "trace_pkey", 4),
+    ("timeline after an entry", "SELECT * FROM harel_timeline(md5('7'), 97)", "trace_pkey", 3),
+    ("tree", f"SELECT * FROM harel_tree({AN_ID}, 3)", "executions_by_parent", 9),
+    ("timers of one", "SELECT * FROM harel_timers(md5('7'), 10)", "timers_pkey", 2),
+    ("first timers of all", "SELECT * FROM harel_timers(NULL, 10)", "timers_by_fire_at", 10),
+    ("definitions", "SELECT * FROM harel_definitions()", "executions_by_definition", ROWS),
+    ("flow", "SELECT * FROM harel_flow('d1', 5)", "executions_by_definition", 100),
+    ("traces of a flow", "SELECT * FROM harel_flow('d1', 5)", "trace_pkey", 100),
     ("append trace", "SELECT harel_append_trace(md5('7'), 'entry')", "trace_pkey", 1),
     ("append trace at the cap", "SELECT harel_append_trace(md5('7'), 'entry', 100)", "trace_pkey", 110),
     ("conflict", f"SELECT harel_commit_cas({AN_ID}, 'd', '{{}}', 9)", "executions_pkey", 1),
@@ -442,6 +452,10 @@ QUEUE_CASES: list[tuple[str, LiteralString, list[str], int]] = [
     ),
     ("take outbox", "SELECT * FROM harel_take_outbox(10)", ["outbox_pkey"], 10),
     ("settle outbox", "SELECT harel_settle_outbox('{1,2,3}')", ["outbox_pkey"], 3),
+    ("queue", "SELECT * FROM harel_queue(NULL, NULL, 10)", QUEUE_INDEXES, 10),
+    ("waiting groups", "SELECT * FROM harel_queue(NULL, 'waiting', 10)", QUEUE_INDEXES, 10),
+    ("suspended groups", "SELECT * FROM harel_queue(NULL, 'held', 10)", QUEUE_INDEXES, 10),
+    ("one group", "SELECT * FROM harel_queue('q7')", ["transport_groups_pkey", "transport_messages_pkey"], 1),
     ("dead letters", "SELECT * FROM harel_dead_letters(NULL, 10)", ["dead_letters_by_time"], 10),
     ("dead letters of a group", "SELECT * FROM harel_dead_letters('q7')", ["dead_letters_by_group"], 5),
     ("redrive some", "SELECT harel_redrive(p_limit => 10)", ["dead_letters_by_time"], 10),

@@ -6,13 +6,34 @@ each line. Standard error has everything else. Exit codes: 0, it is done; 1, the
 cannot be suspended any more, or the doctor found something.
 """
 
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
 from ..demo.command import demo
 from . import acting, looking, running
 from .common import Commands, new_app
 
 __all__ = ["app"]
 
-app = new_app(cls=Commands, help="Statecharts that run on PostgreSQL.", no_args_is_help=True)
+app = new_app(cls=Commands, no_args_is_help=True)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(version("harel"))
+        raise typer.Exit
+
+
+@app.callback()
+def harel(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Statecharts that run on PostgreSQL."""
+
 
 for command in (
     running.init, running.up, demo, running.replay, running.worker,

@@ -30,7 +30,10 @@ def new(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Makes an execution, in status PENDING, for events to be sent to."""
+    """Make an execution.
+
+    In status PENDING, for events to be sent to. Prints its id.
+    """
     execution = Execution(id=id or uuid4().hex, definition_id=definition, context=_object("--context", context))
     with connection(dsn) as session:
         made = PostgresStore(session, schema=schema, create_schema=False)
@@ -51,7 +54,10 @@ def send(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Sends an event to an execution, at the end of its queue. Prints the event's id."""
+    """Send an event to an execution.
+
+    To the end of its queue. Prints the event's id.
+    """
     sent = Event(id=event_id or uuid4().hex, kind=event, data=_object("--data", data))
     with store(dsn, schema) as functions:
         if functions.value("send", id=id, event=sent.model_dump_json(exclude_none=True)) is None:
@@ -68,7 +74,10 @@ def suspend(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Suspends an execution with its children, or all that match: what is sent to them waits."""
+    """Suspend an execution, or all that match.
+
+    With their children: what is sent to them waits.
+    """
     _control("suspend", "suspended", id, definition, statuses, dry_run, dsn, schema, as_json)
 
 
@@ -81,7 +90,10 @@ def resume(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Resumes a suspended execution with its children, or all that match."""
+    """Resume an execution, or all that match.
+
+    With their children, in the status that they had.
+    """
     _control("resume", "resumed", id, definition, statuses, dry_run, dsn, schema, as_json)
 
 
@@ -94,7 +106,10 @@ def cancel(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Cancels an execution with its children, or all that match: their messages become dead letters."""
+    """Cancel an execution, or all that match.
+
+    With their children: their messages become dead letters.
+    """
     _control("cancel", "cancelled", id, definition, statuses, dry_run, dsn, schema, as_json)
 
 
@@ -146,7 +161,10 @@ def purge(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Removes an execution and all that belongs to it, or those that ended long ago. What is gone is gone."""
+    """Remove an execution, or old ones.
+
+    With all that belongs to it. Old ones are those that ended some days ago. What is gone is gone.
+    """
     if (id is None) == (older_than is None):
         end(BAD_USE, "purge what? Name an id, or --older-than so many days")
     if id is not None and archive is not None:
@@ -178,7 +196,10 @@ def redrive(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Puts dead letters back at the head of their queues: those of an execution, one, or all."""
+    """Put dead letters back into the queue.
+
+    At its head: those of an execution, one, or all.
+    """
     if [id is not None, letter is not None, everything].count(True) != 1:
         end(BAD_USE, "redrive what? Name an execution's id, a --letter, or --all")
     if letter is not None:

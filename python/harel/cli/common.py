@@ -1,6 +1,7 @@
 """What all commands share: the database, what they write, and how they end."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -76,7 +77,10 @@ def store(dsn: str | None, schema: str | None) -> Iterator[Functions]:
 def connection(dsn: str | None) -> Iterator["psycopg.Connection[Any]"]:
     """A connection of a command's own, in autocommit."""
     dsn = checked(dsn)
-    with psycopg.connect(dsn, **{"connect_timeout": 10, **connect_options(dsn)}) as session:
+    options = connect_options(dsn)
+    if "connect_timeout" not in parsed(dsn) and "PGCONNECT_TIMEOUT" not in os.environ:
+        options["connect_timeout"] = 10
+    with psycopg.connect(dsn, **options) as session:
         yield session
 
 

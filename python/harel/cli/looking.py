@@ -59,9 +59,10 @@ def ls(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Lists executions in the order of their ids, a page at a time.
+    """List executions.
 
-    With --json a page is one document, {"items": [...], "next_cursor": ...}.
+    In the order of their ids, a page at a time. With --json a page is one document: {"items": [...], "next_cursor":
+    ...}.
     """
     with store(dsn, schema) as functions:
         while True:
@@ -87,7 +88,10 @@ def ls(
 
 
 def show(id: Id, dsn: Dsn = None, schema: Schema = None, as_json: Json = False) -> None:
-    """Shows an execution: where it is in its states, its children, timers and messages, its context and last events."""
+    """Show an execution.
+
+    Where it is in its states, its children, timers and messages, its context and last events.
+    """
     with store(dsn, schema) as functions:
         tree = functions.rows("tree", id=id, limit=200)
         if not tree:
@@ -151,14 +155,13 @@ def _shown(found: dict[str, Any]) -> Iterator[Any]:
             for cells in rows:
                 made.add_row(*map(cell, cells))
             yield Text(f"\n{title}", "bold")
-            yield Padding(made, (0, 0, 0, 2))
+            yield Padding(made, (0, 0, 0, 2), expand=False)
     data = found["data"]
     context = data.get("context") if isinstance(data, dict) else data
     if context:
         yield Text("\ncontext", "bold")
-        yield Padding(
-            JSON.from_data(context) if console().is_terminal else Text(json.dumps(context, indent=2)), (0, 0, 0, 2)
-        )
+        shown = JSON.from_data(context) if console().is_terminal else Text(json.dumps(context, indent=2))
+        yield Padding(shown, (0, 0, 0, 2), expand=False)
     if isinstance(data, dict) and data.get("error"):
         yield Text.assemble(("\nerror  ", "bold red"), printable(str(data["error"])))
 
@@ -174,15 +177,13 @@ def _tree(execution: Row, children: Sequence[Row]) -> Tree:
 
 def _branch(add: Any, name: str, execution: Row) -> Tree:
     path = [part for part in (execution["active_path"] or "").split("/") if part]
-    label = Text.assemble(
-        (name, "bold"), "  " if name else "", status(execution["status"]) if name else execution["definition_id"]
-    )
-    branch: Tree = add(label, guide_style="dim")
+    what = status(execution["status"]) if name else Text(printable(execution["definition_id"]))
+    branch: Tree = add(Text.assemble((name, "bold"), "  " if name else "", what), guide_style="dim")
     inner = branch
     for number, state in enumerate(path):
         last = number == len(path) - 1
         inner = inner.add(Text(f"{printable(state)}{'  ◂ here' if last else ''}", "bold cyan" if last else ""))
-    return inner
+    return branch
 
 
 def _parsed(data: str) -> Any:
@@ -202,9 +203,10 @@ def trace(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Shows what happened to an execution, with how long each state lasted.
+    """Show what happened to an execution.
 
-    With --json an array of entries; with --follow one entry a line.
+    Each event, and how long the state before it lasted. With --json an array of entries; with --follow one entry a
+    line.
     """
     with store(dsn, schema) as functions:
         rows = functions.rows("timeline", id=id, limit=limit)
@@ -256,7 +258,7 @@ def timers(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Lists armed timers, the earliest first."""
+    """List armed timers, earliest first."""
     with store(dsn, schema) as functions:
         rows, now = functions.rows("timers", id=id, limit=limit), time.time()
     write_rows(rows, as_json, table("execution", "path", ">due"), lambda row: (
@@ -265,7 +267,10 @@ def timers(
 
 
 def outbox(limit: Limit = 100, dsn: Dsn = None, schema: Schema = None, as_json: Json = False) -> None:
-    """Lists events that were emitted and not yet sent, oldest first; without a target it is a broadcast."""
+    """List events that are not yet sent.
+
+    Oldest first; one without a target is a broadcast.
+    """
     with store(dsn, schema) as functions:
         rows = functions.rows("pending_outbox", limit=limit)
     write_rows(rows, as_json, table(">seq", "from", "to", "event"), lambda row: (
@@ -280,7 +285,10 @@ def dead(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Lists dead letters, oldest first: events that were not handled, and why. harel redrive puts them back."""
+    """List dead letters, oldest first.
+
+    Events that were not handled, and why. harel redrive puts them back.
+    """
     with store(dsn, schema) as functions:
         rows = functions.rows("dead_letters", group_id=id, limit=limit)
     write_rows(rows, as_json, table("letter", "execution", "event", ">delivered", "dead", "reason"), lambda row: (
@@ -289,7 +297,10 @@ def dead(
 
 
 def doctor(dsn: Dsn = None, schema: Schema = None, as_json: Json = False) -> None:
-    """Says what is wrong with the store and its server, and what to do about it. The exit code is 3 if anything is."""
+    """Say what is wrong with store and server.
+
+    And what to do about it. The exit code is 3 if anything is wrong.
+    """
     with store(dsn, schema) as functions:
         problems = functions.rows("health", client_version=VERSION, client_now=time.time())
     if as_json:
@@ -334,8 +345,9 @@ def flow(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Shows a statechart as it really runs, found in the traces: how often each state was entered and left, how long it
-    lasted, and where executions wait now.
+    """Show a statechart as it really runs.
+
+    Found in the traces: how often each state was entered and left, how long it lasted, and where executions wait now.
     """
     if output and output.suffix not in _FORMS:
         end(BAD_USE, f"{output}: the name of a picture ends in one of {', '.join(_FORMS)}")
@@ -396,9 +408,9 @@ def top(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Shows what goes on, until Ctrl-C: rates, backlog, the oldest message, overdue timers, slow steps.
+    """Show what goes on, until Ctrl-C.
 
-    With --json one look a line.
+    Rates, backlog, the oldest message, overdue timers, slow steps. With --json one look a line.
     """
     with store(dsn, schema) as functions:
         looks = islice(_looks(functions, interval), times)

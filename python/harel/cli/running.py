@@ -74,9 +74,9 @@ def init(
     schema: Schema = None,
     as_json: Json = False,
 ) -> None:
-    """Creates the store in a database, if it is not there: as an extension, or by a script where that cannot be.
+    """Create the store in a database.
 
-    Says which, and why.
+    If it is not there: as an extension, or by a script where that cannot be. Says which, and why.
     """
     with connection(dsn) as session:
         told: list[str] = []
@@ -107,9 +107,10 @@ def up(
     ] = Path(".harel"),
     as_json: Json = False,
 ) -> None:
-    """Runs a PostgreSQL for development, with the store in it, until Ctrl-C. Prints its DSN.
+    """Run a PostgreSQL for development.
 
-    It listens on a socket in its folder only, and asks for no password.
+    With the store in it, until Ctrl-C. Prints its DSN, and keeps its data in a folder for the next time. It listens on
+    a socket in its folder only, and asks for no password.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -134,7 +135,7 @@ def _machines(target: str) -> Mapping[str, Machine]:
     try:
         machines: Any = import_module(module)
     except Exception as error:
-        end(BAD_USE, f"{target}: {module} cannot be imported: {said(error)}")
+        end(BAD_USE, f"{target}: {module} cannot be imported: {type(error).__name__}: {said(error)}")
     for part in name.split("."):
         if not hasattr(machines, part):
             end(BAD_USE, f"{target}: {module} has no {name}")
@@ -165,7 +166,10 @@ def worker(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Log JSON, an object a line.")] = False,
 ) -> None:
-    """Runs machines over the queue until SIGTERM or Ctrl-C, which lets it finish what it has begun."""
+    """Run machines over the queue.
+
+    Until SIGTERM or Ctrl-C, which lets it finish what it has begun.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     if as_json:
         for handler in logging.getLogger().handlers:
@@ -204,8 +208,10 @@ def replay(
     dsn: Dsn = None,
     as_json: Json = False,
 ) -> None:
-    """Sends an event log through the queue while workers are killed and the server crashes, and proves that every
-    event was applied once and in order all the same.
+    """Prove it on an event log of yours.
+
+    Sends the log through the queue while workers are killed and the server crashes, and proves that every event was
+    applied once and in order all the same.
 
     Without --dsn on a server of its own; another server is not crashed, and is left as it was. The exit code is 0 only
     if the proof holds; 2 is a log that cannot be read.
@@ -319,9 +325,10 @@ def bench(
     dsn: Dsn = None,
     as_json: Json = False,
 ) -> None:
-    """Measures how fast the calls of a store are, beside the bare round trip.
+    """Measure how fast a server is for harel.
 
-    On a server of its own, or in a schema of its own on the one that --dsn names, with one connection.
+    Its calls, in turn, beside the bare round trip. On a server of its own, or in a schema of its own on the one that
+    --dsn names, with one connection.
     """
     results: list[Measurement] = []
     with workplace(dsn, "bench") as (where, schema, _), progress("measuring") as progressed:
@@ -349,7 +356,7 @@ def ui(
     dsn: Dsn = None,
     schema: Schema = None,
 ) -> None:
-    """Serves the web console."""
+    """Serve the web console."""
     try:
         from ..ui import serve
     except ModuleNotFoundError as error:

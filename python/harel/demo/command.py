@@ -17,11 +17,11 @@ def demo(
     dsn: Dsn = None,
     as_json: Json = False,
 ) -> None:
-    """Runs orders through three worker processes while one of them is killed and the server crashes, and proves that
-    every event was applied once and in order all the same.
+    """See it survive: orders, kills, a crash.
 
-    On a server of its own, or in a schema of its own on the one that --dsn names, which is not crashed. The exit code
-    is 0 only if the proof holds.
+    Runs orders through three worker processes while one of them is killed and the server crashes, and proves that
+    every event was applied once and in order all the same. On a server of its own, or in a schema of its own on the one
+    that --dsn names, which is not crashed. The exit code is 0 only if the proof holds.
     """
     # Ended in this way too, the demo leaves no server behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -24,7 +24,7 @@ from ..store._base import (
 )
 from ..store._calls import Call, Calls, Emit, Outcome, Spawn
 from ..store._install import VERSION
-from ._session import AnswerLost, AsyncSession, run_on, transaction_on
+from ._session import AnswerLost, AsyncSession, by_another, run_on, transaction_on, with_spans
 
 
 class AsyncExecutionStore(Protocol):
@@ -68,6 +68,7 @@ class AsyncExecutionStore(Protocol):
     async def close(self) -> None: ...
 
 
+@with_spans
 class AsyncStoreMethods(AsyncSession[Calls]):
     """The methods of a store, each one round trip.
 
@@ -88,6 +89,7 @@ class AsyncStoreMethods(AsyncSession[Calls]):
         calls = await self._ready()
         return await self._run(calls.load_for_event(execution_id, event_id))
 
+    @by_another
     async def save(self, exe: Execution) -> None:
         """`commit(exe, [])`: only the state."""
         await self.commit(exe, [])

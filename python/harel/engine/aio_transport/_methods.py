@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ...spec.states import Event
-from ..aio_store._session import AsyncSession
+from ..aio_store._session import AsyncSession, by_another, with_spans
 from ..transport._base import Completed, Completion, DeadLetter, Delivery, Lease, Tick
 from ..transport._calls import TransportCalls
 
@@ -22,6 +22,7 @@ class AsyncTransport(Protocol):
     async def close(self) -> None: ...
 
 
+@with_spans
 class AsyncTransportMethods(AsyncSession[TransportCalls]):
     """The methods of a queue, each one round trip.
 
@@ -54,6 +55,7 @@ class AsyncTransportMethods(AsyncSession[TransportCalls]):
         calls = await self._ready()
         return await self._run(calls.send(execution_id, event, self._now()))
 
+    @by_another
     async def claim(self, worker_id: str, visibility: float, min_priority: int = 0) -> Lease | None:
         """Leases the first message of the group that has been available for longest, for `visibility` seconds.
 

@@ -15,7 +15,7 @@ from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, ExecutionSummary, Status
 from ._arguments import check, checked
 from ._base import OutboxEntry, Problem, SpawnEntry, Stats, TimerOp, TraceEntry
-from ._json import dump_dict, dump_model, load_entry, load_model
+from ._json import dump_dict, dump_event, dump_model, load_entry, load_event, load_model
 
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
@@ -187,7 +187,7 @@ class Calls(CallsOfSchema):
         params = (
             *head,
             array([target for target, _ in emits]),
-            array([dump_model(event, f"an event of execution {exe.id!r}") for _, event in emits]),
+            array([dump_event(event, f"an event of execution {exe.id!r}") for _, event in emits]),
             array([child_id for child_id, _, _ in spawns]),
             array([root_path for _, root_path, _ in spawns]),
             array([dump_dict(context, f"a spawn of execution {exe.id!r}") for _, _, context in spawns]),
@@ -302,7 +302,7 @@ class Calls(CallsOfSchema):
 
     def _outbox(self, rows: list[Row]) -> list[OutboxEntry]:
         return [
-            OutboxEntry(seq, target_id, load_model(self.event_type, event, f"outbox row {seq}"), source_id)
+            OutboxEntry(seq, target_id, load_event(self.event_type, event, f"outbox row {seq}"), source_id)
             for seq, target_id, event, source_id in rows
         ]
 

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
+from ...spec.states import Event
+from .. import _spans
 from ._base import InvalidArgument
 
 
@@ -26,6 +29,11 @@ def dump_model(model: BaseModel, what: str) -> str:
     if type(model).model_config.get("ser_json_inf_nan") != "constants" or _may_hold_nan(text):
         _dump_escaped(model.model_dump, what)
     return text
+
+
+def dump_event(event: Event, what: str) -> str:
+    """The event as JSON text, with the trace context of the call where there is one; raises like dump_model()."""
+    return dump_model(_spans.carried(event), what)
 
 
 def dump_dict(value: Any, what: str) -> str:
@@ -55,6 +63,18 @@ def load_model(model_type: type[Model], text: str, where: str) -> Model:
         except ValueError:
             error.add_note(where)
             raise error from None
+
+
+def load_event(event_type: type[Model], text: str, where: str) -> Model:
+    """An event from JSON text; one of a type that forbids members unknown to it, without its trace context."""
+    strict = event_type.model_config.get("extra") == "forbid"
+    if strict and _spans.MEMBER in text and _spans.MEMBER not in event_type.model_fields:
+        with suppress(ValueError):
+            value = json.loads(text)
+            if isinstance(value, dict):
+                value.pop(_spans.MEMBER, None)
+                text = json.dumps(value)
+    return load_model(event_type, text, where)
 
 
 def load_entry(text: str) -> dict[str, Any]:

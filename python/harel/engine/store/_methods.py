@@ -25,7 +25,7 @@ from ._base import (
 )
 from ._calls import Call, Calls, Emit, Outcome, Spawn
 from ._install import VERSION
-from ._session import AnswerLost, Session, run_on, transaction_on
+from ._session import AnswerLost, Session, by_another, run_on, transaction_on, with_spans
 
 
 class ExecutionStore(Protocol):
@@ -69,6 +69,7 @@ class ExecutionStore(Protocol):
     def close(self) -> None: ...
 
 
+@with_spans
 class StoreMethods(Session[Calls]):
     """The methods of a store, each one round trip.
 
@@ -89,6 +90,7 @@ class StoreMethods(Session[Calls]):
         calls = self._ready()
         return self._run(calls.load_for_event(execution_id, event_id))
 
+    @by_another
     def save(self, exe: Execution) -> None:
         """`commit(exe, [])`: only the state."""
         self.commit(exe, [])

@@ -4,12 +4,15 @@
 The asynchronous module is the source; `make generate` derives the synchronous one from it.
 """
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from typing import Any, Generic, TypeVar
 
 from ...spec.states import Event
+from .. import _spans
 from ..execution import Execution
 from ._base import translated
 from ._calls import Call, CallsOfSchema
@@ -17,6 +20,8 @@ from ._install import check_version, create_store, find_store, find_version, nam
 
 Result = TypeVar("Result")
 Calls = TypeVar("Calls", bound=CallsOfSchema)
+Methods = TypeVar("Methods", bound=type)
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class AnswerLost(Exception):
@@ -31,6 +36,8 @@ class Session(ABC, Generic[Calls]):
     """What the methods of a client stand on."""
 
     _calls_type: type[Calls]
+    # Whether calls have spans, where there are any: an idle worker would make some every second.
+    _has_spans = True
     # How often a call whose answer was lost can be made again, each time on a new connection.
     _attempts_again = 0
 
@@ -78,6 +85,32 @@ class Session(ABC, Generic[Calls]):
         version = self._run(find_version(found))
         check_version(version)
         return self._calls_type(found, execution_type, event_type, names_commits(version))
+
+
+def with_spans(methods: Methods) -> Methods:
+    """A class each of whose public methods has a span, where there are any."""
+    for name, method in list(vars(methods).items()):
+        if inspect.isfunction(method) and not name.startswith("_") and not hasattr(method, "_other"):
+            setattr(methods, name, _with_span(method))
+    return methods
+
+
+def by_another(method: Method) -> Method:
+    """A method that another one of the class does, which has the span."""
+    method._other = True  # type: ignore[attr-defined]
+    return method
+
+
+def _with_span(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Session[Any], *arguments: Any, **options: Any) -> Any:
+        spans = _spans.current
+        if spans is None or not self._has_spans:
+            return method(self, *arguments, **options)
+        with spans.call(method, arguments, options) as answered:
+            return answered(method(self, *arguments, **options))
+
+    return call
 
 
 def run_on(connection: Any, call: Call[Result]) -> Result:

@@ -7,7 +7,7 @@ from ...spec.states import Event
 from ..store._arguments import check
 from ..store._base import InvalidArgument
 from ..store._calls import Call, CallsOfSchema, Row, array, check_state, scalar
-from ..store._json import dump_dict, dump_model, load_model
+from ..store._json import dump_dict, dump_event, dump_model, load_event, load_model
 from ._base import Completed, Completion, DeadLetter, Delivery, Lease, Tick
 
 
@@ -47,7 +47,7 @@ class TransportCalls(CallsOfSchema):
         self._channel = f"SELECT {prefix}channel()"
 
     def publish(self, group_id: str, event: Event, priority: int, now: float | None) -> Call[int]:
-        return Call(self._publish, (group_id, dump_model(event, f"an event for {group_id!r}"), priority, now), scalar)
+        return Call(self._publish, (group_id, dump_event(event, f"an event for {group_id!r}"), priority, now), scalar)
 
     def publish_many(self, messages: Iterable[Sequence[Any]], now: float | None) -> Call[int]:
         groups: list[str] = []
@@ -55,12 +55,12 @@ class TransportCalls(CallsOfSchema):
         priorities: list[str] = []
         for group_id, event, *priority in messages:
             groups.append(group_id)
-            events.append(dump_model(event, f"an event for {group_id!r}"))
+            events.append(dump_event(event, f"an event for {group_id!r}"))
             priorities.append(str(priority[0] if priority else 0))
         return Call(self._publish_many, (array(groups), array(events), array(priorities), now), scalar)
 
     def send(self, execution_id: str, event: Event, now: float | None) -> Call[int | None]:
-        return Call(self._send, (execution_id, dump_model(event, f"an event for {execution_id!r}"), now), scalar)
+        return Call(self._send, (execution_id, dump_event(event, f"an event for {execution_id!r}"), now), scalar)
 
     def claim(
         self,
@@ -141,7 +141,7 @@ class TransportCalls(CallsOfSchema):
             states.append((exe.definition_id, data, str(exe.version)))
             trace = completion.trace
             traces.append(None if trace is None else dump_dict(trace, f"a trace entry {whose}"))
-            emits += [(at, target, dump_model(event, f"an event {whose}")) for target, event in completion.emits]
+            emits += [(at, target, dump_event(event, f"an event {whose}")) for target, event in completion.emits]
             spawns += [
                 (at, child_id, root_path, dump_dict(context, f"a spawn {whose}"))
                 for child_id, root_path, context in completion.spawns
@@ -186,7 +186,7 @@ class TransportCalls(CallsOfSchema):
 
     def _lease(self, row: Row) -> Lease:
         group_id, seq, event, *rest = row
-        return Lease(group_id, seq, load_model(self.event_type, event, f"message {seq} of {group_id!r}"), *rest)
+        return Lease(group_id, seq, load_event(self.event_type, event, f"message {seq} of {group_id!r}"), *rest)
 
     def _delivery(self, row: Row) -> Delivery:
         group_id, seq, _, *rest = row[:6]

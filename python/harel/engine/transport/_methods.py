@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ...spec.states import Event
-from ..store._session import Session
+from ..store._session import Session, by_another, with_spans
 from ._base import Completed, Completion, DeadLetter, Delivery, Lease, Tick
 from ._calls import TransportCalls
 
@@ -23,6 +23,7 @@ class Transport(Protocol):
     def close(self) -> None: ...
 
 
+@with_spans
 class TransportMethods(Session[TransportCalls]):
     """The methods of a queue, each one round trip.
 
@@ -55,6 +56,7 @@ class TransportMethods(Session[TransportCalls]):
         calls = self._ready()
         return self._run(calls.send(execution_id, event, self._now()))
 
+    @by_another
     def claim(self, worker_id: str, visibility: float, min_priority: int = 0) -> Lease | None:
         """Leases the first message of the group that has been available for longest, for `visibility` seconds.
 

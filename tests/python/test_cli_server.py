@@ -1,0 +1,175 @@
+"""The command line that makes a store, and runs a server, a benchmark, the demo or a replay."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from harel import PostgresStore
+from harel.cli import app
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "HAREL_DSN", "FORCE_COLOR":
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder that anybody can enter, with a name short enough for a socket."""
+    with tempfile.TemporaryDirectory(prefix="harel-up-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@contextmanager
+def running(*arguments: str) -> "Iterator[subprocess.Popen[str]]":
+    with subprocess.Popen(
+        [sys.executable, "-m", "harel", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+def schemas(dsn: str) -> set[str]:
+    with psycopg.connect(dsn) as session:
+        return {name for (name,) in session.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'harel%'")}
+
+
+def test_init_says_how_it_made_the_store_and_why(dsn: str) -> None:
+    def init(*arguments: str) -> Any:
+        done = CliRunner().invoke(app, ["init", "--dsn", dsn, "--json", *arguments])
+        assert (done.exit_code, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    assert init() == {
+        "schema": "public",
+        "version": "1.1",
+        "how": "created as the extension harel 1.1 in schema public",
+    }
+    assert init() == {"schema": "public", "version": "1.1", "how": "there is a store in schema public"}
+    assert init("--schema", "second")["how"] == (
+        "created by the script of harel 1.1 in schema second, and not as an extension: "
+        "the database has the extension, in another schema"
+    )
+
+
+def test_init_on_a_server_without_the_files_takes_the_script(dsn: str) -> None:
+    with psycopg.connect(dsn) as session:
+        if session.info.server_version < 180000:
+            pytest.skip("only from 18 on can a session be given another folder of extensions")
+    done = CliRunner().invoke(app, ["init", "--dsn", f"{dsn} options='-c extension_control_path=$system'"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        "created by the script of harel 1.1 in schema public, and not as an extension: "
+        "the server does not have the files of the extension\n"
+    )
+
+
+def test_init_without_rights_is_told_in_one_line(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as session:
+        session.execute("CREATE ROLE cli_stranger LOGIN")
+        try:
+            done = CliRunner().invoke(app, ["init", "--dsn", f"{dsn} user=cli_stranger"])
+            assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+            assert "permission denied" in done.stderr
+        finally:
+            session.execute("DROP ROLE cli_stranger")
+
+
+def test_init_upgrades_when_it_is_told_to(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as session:
+        session.execute("CREATE EXTENSION harel VERSION '1.0'")
+    done = CliRunner().invoke(app, ["init", "--dsn", dsn])
+    assert done.exit_code == 3
+    assert "the store is of version 1.0, this program of 1.1: harel init --upgrade" in done.stderr
+    old = CliRunner().invoke(app, ["flow", "d", "--dsn", dsn])
+    assert (old.exit_code, old.stderr.count("\n")) == (1, 1)
+    assert "harel init --upgrade" in old.stderr
+    done = CliRunner().invoke(app, ["init", "--dsn", dsn, "--upgrade", "--json"])
+    assert (done.exit_code, json.loads(done.stdout)["version"]) == (0, "1.1")
+
+
+def test_up_runs_a_server_that_keeps_its_data(short_folder: Path) -> None:
+    for number in range(2):
+        with running("up", "--folder", str(short_folder / "pg")) as process:
+            assert process.stdout is not None
+            dsn = process.stdout.readline().strip()
+            with psycopg.connect(dsn, autocommit=True) as session:
+                store = PostgresStore(session, create_schema=False)
+                assert len(store.list_executions().items) == number
+                session.execute("SELECT harel_commit_cas(%s, 'd', '{}', 0)", (str(number),))
+            process.send_signal([signal.SIGINT, signal.SIGTERM][number])
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert f"export HAREL_DSN='{dsn}'" in errors
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(dsn)
+
+
+def test_a_second_up_in_a_folder_says_that_there_is_one(short_folder: Path) -> None:
+    with running("up", "--folder", str(short_folder / "pg"), "--json") as process:
+        assert process.stdout is not None
+        dsn = json.loads(process.stdout.readline())["dsn"]
+        done = CliRunner().invoke(app, ["up", "--folder", str(short_folder / "pg")])
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr == f"a server runs in {short_folder / 'pg'} already: {dsn}\n"
+        psycopg.connect(dsn).close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's server is run by another user")
+def test_up_says_where_its_server_cannot_go(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    done = CliRunner().invoke(app, ["up", "--folder", str(tmp_path / "pg")])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "who cannot enter" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_bench_measures_and_leaves_the_database_as_it_was(dsn: str) -> None:
+    before = schemas(dsn)
+    done = CliRunner().invoke(app, ["bench", "--seconds", "0.1", "--json", "--dsn", dsn])
+    assert (done.exit_code, done.stderr) == (0, "")
+    results = json.loads(done.stdout)
+    assert [result["events"] for result in results] == [1, 1, 1, 1, 1, 50]
+    assert all(0 < result["median"] <= result["p99"] and result["per_second"] > 0 for result in results)
+    assert results[0]["trips"] == 1
+    assert schemas(dsn) == before
+
+
+def test_the_demo_and_a_replay_tell_their_proof_as_json(dsn: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    rows = [
+        f"c{case},{step},complete,2026-01-0{number + 1}T00:00:00,r"
+        for case in range(3)
+        for number, step in enumerate("ab")
+    ]
+    log.write_text("\n".join(["case_id,activity,lifecycle,timestamp,resource", *rows]) + "\n")
+    for command in ["demo", "--orders", "3"], ["replay", str(log), "--workers", "1", "--kills", "0"]:
+        done = subprocess.run(
+            [sys.executable, "-m", "harel", *command, "--dsn", dsn, "--json"], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        assert result["holds"] is True
+        assert all(check["holds"] and check["compared"] >= 0 for check in result["checks"])
+        assert "Proof, a query each" in done.stderr
+    assert schemas(dsn) == set()
