@@ -29,7 +29,7 @@ def commit(session: Session, id: str, data: dict[str, Any], definition: str = "d
 
 def ids(page: Page) -> list[str]:
     """The ids of the executions that a page leads to, in its order."""
-    links = [a["href"] for a in page.all("a", **{"class": "id"})]
+    links = [a["href"] for a in page.all("a") if "id" in a.get("class", "").split()]
     return [parse_qs(urlsplit(link).query)["id"][0] for link in links]
 
 
