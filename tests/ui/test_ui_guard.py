@@ -210,6 +210,22 @@ def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, o
         assert found[4] not in errors
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--host", "0.0.0.0", "--token", ""], "anybody could look"),
+        (["--host", "192.0.2.1"], "cannot be served on 192.0.2.1"),
+    ],
+)
+def test_the_command_says_why_it_does_not_serve(options: list[str], words: str) -> None:
+    command = [sys.executable, "-m", "harel", "ui", "--port", "0", "--dsn", NOWHERE, *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert SECRET not in done.stderr + done.stdout
+
+
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
