@@ -165,3 +165,12 @@ def test_the_pages_on_workers_run(dsn: str) -> None:
     assert store.pending_outbox() == []
     store.close()
     names["queue"].close()
+
+
+def test_the_sql_of_the_page_on_the_console_runs(dsn: str) -> None:
+    (grant,) = blocks("docs/how-to/console.md", "sql")
+    with psycopg.connect(dsn) as session:
+        session.execute("CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel")
+        session.execute(grant)
+        # The roles are the server's and not the database's.
+        session.rollback()
