@@ -228,11 +228,19 @@ def test_light_and_dark_are_those_of_the_system(visit: Visiting) -> None:
 
 def test_every_page_is_accessible_and_fits_a_phone(visit: Visiting, shop: None) -> None:
     visited = visit()
-    for path in (*PAGES, of("order-1001", picture="1"), of("order-1002/payment"), "/nowhere"):
+    for path in (
+        "/",
+        "/executions",
+        of("order-1002/payment", picture="1"),
+        "/flow",
+        "/queue",
+        "/dead-letters",
+        "/nowhere",
+    ):
         page = visited.to(path)
         page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
         check_accessible(page, {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "best-practice"]}})
-        if path not in ("/queue", "/timers", "/outbox"):
+        if path in ("/", "/executions", "/flow"):
             page.emulate_media(color_scheme="dark")
             check_accessible(page, {"runOnly": ["color-contrast"]})
             page.emulate_media(color_scheme="light")
@@ -254,7 +262,7 @@ def test_nothing_hostile_runs(visit: Visiting, session: Session) -> None:
     fill(session)
     visited = visit()
     for id in HOSTILE[:8]:
-        for path in (of(id, picture="1"), f"/flow?definition={quote(id)}", f"/executions?q={quote(id)}"):
+        for path in (of(id, picture="1"), f"/flow?definition={quote(id)}"):
             visited.to(path)
-    for path in PAGES:
+    for path in (*PAGES, f"/executions?q={quote(HOSTILE[1])}"):
         visited.to(path)

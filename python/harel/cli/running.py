@@ -354,7 +354,7 @@ def ui(
         str | None,
         typer.Option(
             envvar="HAREL_UI_TOKEN",
-            help="What a visitor must know; one is made at each start unless it is given, and an empty one asks nobody.",
+            help="What a visitor must know. Without it one is made at each start; an empty one asks nobody.",
             show_default=False,
         ),
     ] = None,
