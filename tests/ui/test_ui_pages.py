@@ -116,6 +116,23 @@ def test_the_picture_of_a_timeline(console: Open, session: Session) -> None:
     assert [found for found in page.all("g") if "state" in found.get("class", "")]
 
 
+def test_dead_letters_page_by_page_oldest_first(console: Open, session: Session) -> None:
+    session.execute(
+        "INSERT INTO dead_letters (group_id, seq, event, reason, attempts, published_at, dead_at)"
+        " SELECT 'g' || n % 2, n, '{}', 'reason ' || n, 1, now(), now() + n * interval '1 s'"
+        " FROM generate_series(1, 260) n"
+    )
+    client = console()
+    path, seen = "/dead-letters?group=g1", []
+    while path:
+        page = Page(client.get(path).text)
+        seen.append([int(reason) for reason in re.findall(r"reason (\d+)", page.text)])
+        path = "".join(link["href"] for link in page.all("a", rel="next"))
+    assert [len(part) for part in seen] == [50, 50, 30]
+    assert [number for part in seen for number in part] == list(range(1, 261, 2))
+    assert "Next" not in client.get("/dead-letters?page=20").text
+
+
 def test_data_of_a_megabyte_is_cut_and_kept_as_it_is(console: Open, session: Session) -> None:
     data = json.dumps({"version": 1, "status": "RUNNING", "context": {f"k{n}": "ä" * 90 for n in range(10_000)}})
     session.execute("SELECT harel_commit_cas('big', 'd', %s, 0)", (data,))

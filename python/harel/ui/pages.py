@@ -32,6 +32,9 @@ LANES, LANE_STEPS = 12, 60
 # The picture of a timeline is drawn for so many entries.
 DRAWN = 100
 
+# Pages of dead letters: whoever has more puts them back, or looks at those of an execution.
+LETTER_PAGES = 20
+
 QUEUE_STATES = ("waiting", "leased", "delayed", "held")
 
 
@@ -196,10 +199,21 @@ class Views:
 
     def dead_letters(self, request: Request) -> Response:
         group = request.query_params.get("group") or None
+        page = min(_number(request, "page", 1), LETTER_PAGES)
         with self._database.reading() as functions:
-            rows = functions.rows("dead_letters", group_id=group, limit=PAGE + 1)
+            # All before them too: the pages are few, and what was put back meanwhile leaves no gap.
+            rows = functions.rows("dead_letters", group_id=group, limit=page * PAGE + 1)
             total = functions.row("stats")["dead_letters"]
-        return self._page(request, "dead_letters.html", rows=rows, group=group, total=total, limit=PAGE)
+        return self._page(
+            request,
+            "dead_letters.html",
+            rows=rows[(page - 1) * PAGE : page * PAGE],
+            more=len(rows) > page * PAGE,
+            group=group,
+            total=total,
+            page=page,
+            last=LETTER_PAGES,
+        )
 
     def health(self, request: Request) -> Response:
         return self._page(request, "health.html", view=self._watch.look())
