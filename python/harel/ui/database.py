@@ -3,12 +3,10 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg.adapt import Buffer, Loader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ..engine.store import StoreError
@@ -112,22 +110,11 @@ def explained(error: Exception) -> Problem:
     return Problem(400 if error.sqlstate.startswith("22") else 500, message, f"SQLSTATE {error.sqlstate}")
 
 
-class _Time(Loader):
-    """A timestamptz, in UTC; None for one that datetime does not reach, such as a year before Christ."""
-
-    def load(self, data: Buffer) -> datetime | None:
-        try:
-            return datetime.fromisoformat(bytes(data).decode())
-        except ValueError:
-            return None
-
-
 def _pool(dsn: str, size: int, read_only: bool) -> "ConnectionPool[Any]":
     given = parsed(dsn)
     settings = {
         "statement_timeout": f"{STATEMENT_TIMEOUT}s",
         "timezone": "UTC",
-        "datestyle": "ISO",
         **({"default_transaction_read_only": "on"} if read_only else {}),
     }
     before = given.get("options") or os.environ.get("PGOPTIONS", "")
@@ -142,14 +129,9 @@ def _pool(dsn: str, size: int, read_only: bool) -> "ConnectionPool[Any]":
         min_size=0,
         max_size=size,
         kwargs=kwargs,
-        configure=_configure,
         open=False,
         timeout=POOL_TIMEOUT,
         # Who asks next tries again; no attempt is left over that waits longer and longer.
         reconnect_timeout=1,
         num_workers=2,
     )
-
-
-def _configure(connection: "psycopg.Connection[Any]") -> None:
-    connection.adapters.register_loader("timestamptz", _Time)
