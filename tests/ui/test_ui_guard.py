@@ -204,9 +204,10 @@ def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, o
             with httpx.Client(follow_redirects=True) as visitor:
                 assert visitor.get(url, params={"token": found[4]}).status_code == 200
         finally:
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGINT if "--token" in options else signal.SIGTERM)
         rest, errors = process.communicate(timeout=30)
         assert rest == ""
+        assert "Traceback" not in errors
         assert found[4] not in errors
 
 

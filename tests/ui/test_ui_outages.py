@@ -1,6 +1,7 @@
 """A database that goes away, and comes back."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import psycopg
@@ -52,3 +53,13 @@ def test_connections_that_the_server_closed_are_replaced_unseen(store_dsn: str) 
         begun = time.monotonic()
         assert client.get("/executions").status_code == 200
         assert time.monotonic() - begun < database.POOL_TIMEOUT
+
+
+def test_all_who_look_learn_at_once_that_the_database_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "POOL_TIMEOUT", 1.0)
+    with serving(create_app("host=/nonexistent user=u")) as url, ThreadPoolExecutor(12) as looking:
+        begun = time.monotonic()
+        answers = list(looking.map(lambda _: httpx.get(url, timeout=30).status_code, range(12)))
+        assert answers == [503] * 12
+        # One after the other they would wait for 12 s.
+        assert time.monotonic() - begun < 6

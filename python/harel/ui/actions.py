@@ -163,9 +163,9 @@ def _in_batches(redrive: Callable[[], int]) -> int:
 
 
 def _back(form: Form) -> str:
-    """The page that the form was on: a path of the console and nothing else."""
+    """The page that the form was on: a path of the console, whatever host the form may name."""
     back = urlsplit(form.get("back", ""))
-    if back.scheme or back.netloc or not back.path.startswith("/") or back.path.startswith("//"):
+    if not back.path.startswith("/") or back.path.startswith("//"):
         return "/"
     query = urlencode([pair for pair in parse_qsl(back.query, True) if pair[0] != "said"])
     return f"{back.path}?{query}" if query else back.path

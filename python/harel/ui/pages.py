@@ -238,7 +238,6 @@ class Views:
             path=request.url.path,
             here=f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path,
             said=self._messages.take(request.query_params.get("said", "")),
-            known=self._watch.view,
             **values,
         )
 

@@ -47,21 +47,31 @@ class Watch:
         self._lock = Lock()
         self._samples: deque[dict[str, Any]] = deque(maxlen=SAMPLES)
         self._read_at = self._settled_at = float("-inf")
-        self.view: View | None = None
+        self._view: View | None = None
+        self._failure: Exception | None = None
 
     def look(self) -> View:
+        """Raises what the reading raised, for whoever looks in the same moment."""
         with self._lock:
             now = time.monotonic()
-            if self.view is None or now - self._read_at >= FRESH:
-                self.view = self._read(now)
-                self._read_at = now
-            return self.view
+            if now - self._read_at >= FRESH:
+                self._failure = None
+                try:
+                    self._view = self._read(now)
+                except Exception as error:
+                    self._failure = error
+                # Who has waited for this meanwhile does not wait for another attempt.
+                self._read_at = time.monotonic()
+            if self._failure is not None:
+                raise self._failure.with_traceback(None)
+            assert self._view is not None
+            return self._view
 
     def definitions(self) -> list[dict[str, Any]]:
         """The definitions with their executions by status."""
         with self._lock:
-            if self.view is not None and time.monotonic() - self._settled_at < SETTLED:
-                return self.view.definitions
+            if self._view is not None and time.monotonic() - self._settled_at < SETTLED:
+                return self._view.definitions
         with self._database.reading() as functions:
             return functions.rows("definitions")
 
@@ -75,12 +85,12 @@ class Watch:
             stats = functions.row("stats")
             self._add(functions.row("activity"))
             leases = functions.rows("queue", state="leased", limit=LEASES)
-            if self.view is None or now - self._settled_at >= SETTLED:
+            if self._view is None or now - self._settled_at >= SETTLED:
                 health = functions.rows("health", client_version=VERSION, client_now=time.time())
                 definitions = functions.rows("definitions")
                 self._settled_at = now
             else:
-                health, definitions = self.view.health, self.view.definitions
+                health, definitions = self._view.health, self._view.definitions
         return View(stats, leases, health, definitions, {name: self._rate(name) for name in RATES})
 
     def _add(self, sample: dict[str, Any]) -> None:
