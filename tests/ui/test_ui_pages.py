@@ -16,6 +16,7 @@ from wire import Proxy
 from harel import Event, Execution, PostgresStore, PostgresTransport, Status, TimerOp
 from harel.ui import database, watch
 from harel.ui.jsontext import members, pretty
+from harel.ui.pages import by_status
 from harel.ui.templating import stays
 from harel.ui.watch import Watch
 from operations.filled import fill
@@ -226,6 +227,21 @@ def test_rates_are_those_of_the_last_seconds() -> None:
     assert watched._rate("commits").now == 10.0
     add(144, 1000)
     assert watched._rate("commits").now is None
+
+
+def test_totals_are_exact_as_far_as_somebody_counted() -> None:
+    totals = {"OWN": 1000, "DONE": 1_200_000, "RUNNING": 7, "FAILED": 1100}
+    definitions = [
+        {"definition_id": "a", "status": "DONE", "executions": 10_000},
+        {"definition_id": "b", "status": "DONE", "executions": 12},
+        {"definition_id": "a", "status": "FAILED", "executions": 1300},
+        {"definition_id": "b", "status": "FAILED", "executions": 4},
+        {"definition_id": "a", "status": "RUNNING", "executions": 99},
+    ]
+    assert list(by_status(totals, definitions).items()) == [
+        ("RUNNING", (7, False)), ("DONE", (1_200_000, True)), ("FAILED", (1304, False)), ("OWN", (1000, True))
+    ]  # fmt: skip
+    assert by_status(totals, definitions * 200)["FAILED"][1]
 
 
 def test_places_on_the_axis_of_a_timeline() -> None:

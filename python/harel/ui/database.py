@@ -119,7 +119,7 @@ def _pool(dsn: str, size: int, read_only: bool) -> "ConnectionPool[Any]":
     }
     before = given.get("options") or os.environ.get("PGOPTIONS", "")
     kwargs = {
-        "connect_timeout": given.get("connect_timeout", CONNECT_TIMEOUT),
+        "connect_timeout": given.get("connect_timeout") or os.environ.get("PGCONNECT_TIMEOUT") or CONNECT_TIMEOUT,
         **connect_options(dsn),
         "fallback_application_name": "harel ui",
         "options": " ".join([before, *(f"-c {name}={value}" for name, value in settings.items())]).strip(),

@@ -1,6 +1,6 @@
 """What can be looked at."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ from ..pictures import DrawingError, flow_svg, timeline_svg
 from .database import Database
 from .jsontext import is_json, members
 from .messages import Messages
-from .templating import ENDED, LONG, Pages, in_order, stays
+from .templating import COUNTED, ENDED, LIMIT, LONG, Pages, in_order, stays
 from .watch import Watch
 
 # Rows on a page, ids that a search finds, entries of a timeline, and executions of a status that a flow is read from.
@@ -34,6 +34,9 @@ DRAWN = 100
 
 # Pages of dead letters: whoever has more puts them back, or looks at those of an execution.
 LETTER_PAGES = 20
+
+# Rows that harel_definitions() ends at.
+DEFINITIONS = 1000
 
 QUEUE_STATES = ("waiting", "leased", "delayed", "held")
 
@@ -69,10 +72,14 @@ class Views:
         definitions: dict[str, dict[str, int]] = defaultdict(dict)
         for row in view.definitions:
             definitions[row["definition_id"]][row["status"] or ""] = row["executions"]
-        by_status = {status: view.stats["executions"][status] for status in in_order(view.stats["executions"])}
         columns = in_order({status for counts in definitions.values() for status in counts})
         return self._page(
-            request, "overview.html", view=view, by_status=by_status, definitions=definitions, columns=columns
+            request,
+            "overview.html",
+            view=view,
+            by_status=by_status(view.stats["executions"], view.definitions),
+            definitions=definitions,
+            columns=columns,
         )
 
     def executions(self, request: Request) -> Response:
@@ -240,6 +247,28 @@ class Views:
             said=self._messages.take(request.query_params.get("said", "")),
             **values,
         )
+
+
+def by_status(totals: dict[str, int], definitions: list[dict[str, Any]]) -> dict[str, tuple[int, bool]]:
+    """How many executions have each status, and whether that is an estimate.
+
+    The totals of harel_stats() are, from COUNTED on; harel_definitions() has counted further.
+    """
+    counts: Counter[str] = Counter()
+    beyond = set(totals) if len(definitions) >= DEFINITIONS else set()
+    for row in definitions:
+        status = row["status"] or ""
+        counts[status] += row["executions"]
+        if row["executions"] >= LIMIT:
+            beyond.add(status)
+    found = {}
+    for status in in_order(totals):
+        total, estimated = totals[status], totals[status] >= COUNTED
+        if estimated and counts[status] >= COUNTED:
+            estimated = status in beyond
+            total = max(total, counts[status]) if estimated else counts[status]
+        found[status] = (total, estimated)
+    return found
 
 
 def execution_url(id: str, **more: str) -> str:

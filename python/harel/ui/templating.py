@@ -25,7 +25,7 @@ ENDED = ("DONE", "CANCELLED", "FAILED")
 NONE = "\N{EN DASH}"
 
 # harel_stats() counts totals to here and estimates greater ones; other counts end at their limit.
-_COUNTED, _LIMIT = 1000, 10_000
+COUNTED, LIMIT = 1000, 10_000
 
 # Characters of a text that are shown where it stands among others, and of one that has room of its own.
 SHORT, LONG = 200, 20_000
@@ -74,12 +74,12 @@ def number(value: float | None) -> str:
 
 def about(value: int) -> str:
     """A total of harel_stats()."""
-    return f"{value:,}" if value < _COUNTED else f"≈ {value:,}"
+    return f"{value:,}" if value < COUNTED else f"≈ {value:,}"
 
 
 def capped(value: int) -> str:
     """A count that ends at its limit."""
-    return f"{value:,}" if value < _LIMIT else f"{_LIMIT:,}+"
+    return f"{value:,}" if value < LIMIT else f"{LIMIT:,}+"
 
 
 def per_second(value: float | None) -> str:

@@ -27,7 +27,6 @@ if (live) {
   };
 
   const refresh = async () => {
-    if (document.hidden) return;
     try {
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
