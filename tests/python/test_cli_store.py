@@ -426,6 +426,17 @@ def test_a_pipe_gets_no_colours_and_a_terminal_does(filled: str) -> None:
     assert b"\x1b[36mRUNNING" in b"".join(seen)
 
 
+def test_a_terminal_that_lacks_characters_shows_the_others(session: "psycopg.Connection[Any]", store_dsn: str) -> None:
+    PostgresStore(session).save(Execution(id="größe", definition_id="d", active_path="/straße"))
+    for command, shown in (["show", "größe"], "gr??e"), (["show", "größe", "--json"], "gr\\u00f6\\u00dfe"):
+        done = subprocess.run(
+            [sys.executable, "-m", "harel", *command, "--dsn", store_dsn],
+            env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert shown in done.stdout
+
+
 def test_a_reader_that_goes_away_is_no_error(filled: str) -> None:
     command = (
         f"{sys.executable} -m harel ls --all --json --dsn '{filled}' | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}"

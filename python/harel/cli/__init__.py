@@ -1,17 +1,10 @@
-"""The command line. What it shows comes from the functions of the store; here it is only put on the screen.
-
-Each command takes `--json`: one document on standard output, or, where a command goes on until it is stopped, one for
-each line. Standard error has everything else. Exit codes: 0, it is done; 1, the database refused or cannot be reached;
-2, what was asked for makes no sense; 3, it could be asked for, but the answer is no: there is no such execution, it
-cannot be suspended any more, or the doctor found something.
-"""
+"""The command line. What it shows comes from the functions of the store; here it is only put on the screen."""
 
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from ..demo.command import demo
 from . import acting, looking, running
 from .common import Commands, new_app
 
@@ -32,11 +25,19 @@ def harel(
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Statecharts that run on PostgreSQL."""
+    """Statecharts that run on PostgreSQL.
+
+    Each command takes --json: one document on standard output, or, where it goes on until it is stopped, one for each
+    line. Standard error has everything else.
+
+    Exit codes: 0, it is done; 1, the database refused or cannot be reached, or a proof does not hold; 2, what was asked
+    for makes no sense; 3, the answer is no: there is no such execution, it cannot be suspended any more, the doctor
+    found something.
+    """
 
 
 for command in (
-    running.init, running.up, demo, running.replay, running.worker,
+    running.init, running.up, running.demo, running.replay, running.worker,
     looking.ls, looking.show, looking.trace, acting.new, acting.send,
     acting.suspend, acting.resume, acting.cancel, acting.purge,
     looking.timers, looking.outbox, looking.dead, acting.redrive,

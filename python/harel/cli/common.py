@@ -2,10 +2,12 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 from uuid import uuid4
 
@@ -26,7 +28,7 @@ from ..functions import Functions
 from ..replay.proof import Check
 from ..wording import duration, printable
 
-# Exit codes: see the package.
+# Exit codes: see harel --help.
 FAILED, BAD_USE, NO = 1, 2, 3
 
 STATUSES = {
@@ -55,6 +57,10 @@ class Commands(TyperGroup):
     """Commands whose failures are told in one line, with the remedy."""
 
     def invoke(self, ctx: Any) -> Any:
+        for stream in sys.stdout, sys.stderr:
+            # What the terminal has no character for is no reason to show nothing.
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")
         try:
             return super().invoke(ctx)
         except (psycopg.Error, StoreError, EmbeddedServerError) as error:
@@ -155,7 +161,8 @@ def console(stderr: bool = False) -> Console:
 
 def write_json(document: Any) -> None:
     """Writes a document in one line, times as ISO 8601."""
-    print(json.dumps(document, default=_plain, ensure_ascii=False), flush=True)
+    everything = sys.stdout.encoding.lower().startswith("utf")
+    print(json.dumps(document, default=_plain, ensure_ascii=not everything), flush=True)
 
 
 def _plain(value: Any) -> Any:
