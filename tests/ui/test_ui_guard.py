@@ -56,21 +56,20 @@ def test_the_token_is_asked_for_once(closing: ExitStack) -> None:
     assert visitor.get("/nowhere", headers={"cookie": forged}).status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("header", "status"),
-    [
+def test_a_bearer_has_the_token(closing: ExitStack) -> None:
+    visitor = client(closing, token=TOKEN)
+    headers: list[tuple[str | bytes, int]] = [
         (f"Bearer {TOKEN}", 404),
         (f"bearer {TOKEN}", 404),
         (f"Basic {TOKEN}", 401),
         ("Bearer", 401),
         (f"Bearer {TOKEN}x", 401),
         ("Bearer \u00fc".encode("latin-1"), 401),
-    ],
-)
-def test_a_bearer_has_the_token(closing: ExitStack, header: str | bytes, status: int) -> None:
-    answer = client(closing, token=TOKEN).get("/nowhere", headers={"authorization": header})
-    assert answer.status_code == status
-    assert "set-cookie" not in answer.headers
+    ]
+    for header, status in headers:
+        answer = visitor.get("/nowhere", headers={"authorization": header})  # type: ignore[dict-item]
+        assert answer.status_code == status, header
+        assert "set-cookie" not in answer.headers
 
 
 def test_whoever_knows_no_token_gets_nothing_at_all(closing: ExitStack) -> None:
@@ -83,31 +82,28 @@ def test_whoever_knows_no_token_gets_nothing_at_all(closing: ExitStack) -> None:
     assert visitor.get("/static/../app.py").status_code in (401, 404)
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("localhost", 404),
-        ("LOCALHOST:8700", 404),
-        ("127.0.0.1:8700", 404),
-        ("[::1]:8700", 404),
-        ("192.0.2.7", 404),
-        ("console.example.com", 404),
-        ("evil.example.com", 400),
-        ("localhost.evil.example.com", 400),
-        ("127.0.0.1.evil.example.com:8700", 400),
-        ("evil.example.com:127.0.0.1", 400),
-        ("", 400),
-    ],
-)
-def test_a_name_that_was_not_allowed_is_refused(closing: ExitStack, host: str, status: int) -> None:
+def test_a_name_that_was_not_allowed_is_refused(closing: ExitStack) -> None:
     visitor = client(closing, hosts=["console.example.com"])
-    answer = visitor.get("/nowhere", headers={"host": host})
-    assert answer.status_code == status
-    assert visitor.get("/static/console.css", headers={"host": host}).status_code == (200 if status == 404 else 400)
+    for host, status in {
+        "localhost": 404,
+        "LOCALHOST:8700": 404,
+        "127.0.0.1:8700": 404,
+        "[::1]:8700": 404,
+        "192.0.2.7": 404,
+        "console.example.com": 404,
+        "evil.example.com": 400,
+        "localhost.evil.example.com": 400,
+        "127.0.0.1.evil.example.com:8700": 400,
+        "evil.example.com:127.0.0.1": 400,
+        "": 400,
+    }.items():
+        assert visitor.get("/nowhere", headers={"host": host}).status_code == status, host
+        static = visitor.get("/static/console.css", headers={"host": host})
+        assert static.status_code == (200 if status == 404 else 400), host
 
 
 def test_every_answer_carries_what_protects_it(closing: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "POOL_TIMEOUT", 0.5)
+    monkeypatch.setattr(database, "POOL_TIMEOUT", 0.2)
     visitor = client(closing, write=True)
     answers = [
         visitor.get("/static/console.js"),
@@ -135,11 +131,11 @@ def test_every_answer_carries_what_protects_it(closing: ExitStack, monkeypatch: 
         check_harmless(answer.text)
 
 
-@pytest.mark.parametrize("action", ACTIONS)
-def test_a_console_that_only_reads_has_no_route_that_writes(closing: ExitStack, action: str) -> None:
+def test_a_console_that_only_reads_has_no_route_that_writes(closing: ExitStack) -> None:
     visitor = client(closing)
-    for method in ("POST", "PUT", "PATCH", "DELETE", "GET"):
-        assert visitor.request(method, f"/do/{action}").status_code == 404
+    for action in ACTIONS:
+        for method in ("POST", "PUT", "PATCH", "DELETE", "GET"):
+            assert visitor.request(method, f"/do/{action}").status_code == 404, (method, action)
     app = create_app(NOWHERE)
     assert {method for route in app.routes for method in getattr(route, "methods", None) or ()} == {"GET", "HEAD"}
 
@@ -150,18 +146,18 @@ def test_no_page_can_be_posted_to(closing: ExitStack) -> None:
         assert visitor.post(path).status_code == 405, path
 
 
-@pytest.mark.parametrize("path", ["//evil.example.com", "/\\evil.example.com", "/%2f%2fevil.example.com"])
-def test_the_token_leads_to_no_other_host(closing: ExitStack, path: str) -> None:
+def test_the_token_leads_to_no_other_host(closing: ExitStack) -> None:
     visitor = client(closing, token=TOKEN)
-    location = visitor.get(f"{visitor.base_url}".rstrip("/") + f"{path}?token={TOKEN}").headers["location"]
-    assert re.match(r"/[^/\\]", location)
+    for path in ("//evil.example.com", "/\\evil.example.com", "/%2f%2fevil.example.com"):
+        answer = visitor.get(f"{visitor.base_url}".rstrip("/") + f"{path}?token={TOKEN}")
+        assert re.match(r"/[^/\\]", answer.headers["location"]), path
 
 
 def test_no_password_is_on_any_page_or_in_any_log(
     store_dsn: str, closing: ExitStack, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr(database, "POOL_TIMEOUT", 0.5)
+    monkeypatch.setattr(database, "POOL_TIMEOUT", 0.2)
     for dsn in (
         f"postgresql://user:{SECRET}@127.0.0.1:1/db",
         NOWHERE,
