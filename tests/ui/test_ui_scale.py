@@ -91,6 +91,7 @@ def test_every_page_of_a_large_store_costs_the_database_little(
     monkeypatch.setattr(watch, "FRESH", 0.0)
     monkeypatch.setattr(watch, "SETTLED", 0.0)
     client = console()
+    assert "A sample of" in client.get("/flow?definition=definition+1").text
     figures = {}
     for path in (
         *PAGES, "/executions?status=RUNNING&definition=definition+1", "/executions?roots=1", "/executions?q=order-0",
