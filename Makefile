@@ -24,7 +24,7 @@ tle = echo "SELECT pgtle.$(1)('harel', $(2), \$$_pgtle_\$$" && sed '/^\\/d' $(3)
 assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix soak bench screenshots check format build generate verify all install uninstall installcheck \
+.PHONY: help demo test test-matrix soak bench screenshots docs check format build generate verify all install uninstall installcheck \
     wheel pgxn tle clean
 
 help: ## this list
@@ -55,7 +55,10 @@ bench: .venv/made ## ratios beside peers, into tests/bench/RESULTS.md (ONLY=name
 screenshots: .venv/made ## the pictures of the console, into docs/images
 	PYTHONPATH=tests/python $(BIN)/python tests/ui/screenshots.py
 
-check: .venv/made verify ## format, lint, types, and generated files up to date
+docs: .venv/made ## the documentation as a site, into build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
+
+check: .venv/made verify docs ## format, lint, types, generated files up to date, the site
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -69,13 +72,15 @@ build: ## assemble the extension from its sources
 	cat extension/sql/*.sql > $(EXTENSION)
 	{ $(assemble_upgrade); } > $(UPGRADE)
 
-generate: .venv/made build ## everything that is generated: the extension and the synchronous twin
+generate: .venv/made build ## everything that is generated: the extension, the synchronous twin, the SQL reference
 	$(BIN)/python python/generate_twin.py
+	$(BIN)/python python/generate_reference.py
 
 verify: .venv/made ## fail where a generated file is not up to date
 	cat extension/sql/*.sql | diff -q - $(EXTENSION) || { echo 'run make build'; exit 1; }
 	{ $(assemble_upgrade); } | diff -q - $(UPGRADE) || { echo 'run make build'; exit 1; }
 	$(BIN)/python python/generate_twin.py --check
+	$(BIN)/python python/generate_reference.py --check
 
 # Clients of PGXN call these four. There is nothing to compile.
 all:

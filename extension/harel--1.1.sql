@@ -394,8 +394,8 @@ ALTER TABLE @extschema@.executions ADD CONSTRAINT executions_pkey PRIMARY KEY (i
 CREATE INDEX processed_events_by_time ON @extschema@.processed_events
 (processed_at);
 
--- serves harel_due_timers(), harel_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the order
--- of their keys
+-- serves harel_due_timers(), harel_timers(), harel_fire_timers() and harel_tick(): earliest due first, ties in the
+-- order of their keys
 CREATE INDEX timers_by_fire_at ON @extschema@.timers
 (fire_at, execution_id, path);
 

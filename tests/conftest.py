@@ -15,6 +15,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from pages import Page
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pytest_postgresql import factories
@@ -168,3 +169,13 @@ def store(twin: Twin, store_dsn: str) -> Any:
 def transport(twin: Twin, store_dsn: str) -> Any:
     """A transport over connections of its own, in the same database."""
     return twin.transport(store_dsn)
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The page that the test's mark names; in the end the test must have asked for all that the mark says."""
+    mark = request.node.get_closest_marker("page")
+    path, *languages = mark.args
+    page = Page(path)
+    yield page
+    assert page.asked == set(languages), f"the test says that it runs {languages} of {path}"

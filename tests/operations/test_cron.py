@@ -13,7 +13,7 @@ from wire import until
 from harel import Execution, PostgresStore, Status, TimerOp
 from harel.embedded import EmbeddedServer
 
-PAGE = Path(__file__).parents[2] / "docs/how-to/operate.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/retention.md"
 DEBIAN = Path("/usr/lib/postgresql")
 
 
@@ -37,6 +37,7 @@ def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         yield server
 
 
+@pytest.mark.page("docs/how-to/retention.md", "sql")
 def test_the_jobs_of_the_documentation_do_their_work(server: EmbeddedServer) -> None:
     store = PostgresStore.from_dsn(server.dsn, schema="harel")
     waiting = Execution(id="waiting", definition_id="d", status=Status.RUNNING)

@@ -194,6 +194,7 @@ def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
         taken |= cells
 
 
+@pytest.mark.page("docs/how-to/monitor.md", "sql")
 def test_the_page_names_every_metric_and_its_statements_let_a_monitor_in(dsn: str) -> None:
     page = (EXAMPLE.parents[1] / "how-to/monitor.md").read_text()
     named = {name for row in re.findall(r"^\| .* \|$", page, re.MULTILINE) for name in re.findall(r"`(harel_\w+)", row)}

@@ -467,12 +467,14 @@ def blocks(page: Path, language: str) -> list[str]:
         ("bash", "shell/worker.sh"),
     ],
 )
+@pytest.mark.page("docs/how-to/other-languages.md", "bash")
 def test_the_page_on_other_languages_quotes_the_examples(language: str, file: str) -> None:
     example = (EXAMPLES / file).read_text()
     for block in blocks(PAGE, language):
         assert block in example
 
 
+@pytest.mark.page("docs/how-to/other-languages.md", "sql")
 def test_the_sql_of_the_page_on_other_languages_runs(store_dsn: str) -> None:
     refused, transaction = blocks(PAGE, "sql")
     with psycopg.connect(store_dsn, autocommit=True) as session:
@@ -486,6 +488,7 @@ def test_the_sql_of_the_page_on_other_languages_runs(store_dsn: str) -> None:
         ]
 
 
+@pytest.mark.page("docs/examples/README.md", "sql")
 def test_the_order_of_the_readme_goes_its_way(start: Start, orders: Orders) -> None:
     readme = EXAMPLES / "README.md"
     (order,) = blocks(readme, "sql")

@@ -306,6 +306,7 @@ def test_a_root_that_is_no_absolute_path_is_one_below_the_checkout(pg_config: Pa
     assert Path(f"{tmp_path}/root{run(pg_config, '--sharedir').strip()}/extension/harel.control").exists()
 
 
+@pytest.mark.page("docs/how-to/install.md", "sh")
 def test_the_commands_of_the_documentation_make_a_debian_package(pg_config: Path, tmp_path: Path) -> None:
     if shutil.which("dpkg-deb") is None:
         pytest.skip("there is no dpkg-deb: this is no Debian")

@@ -18,9 +18,9 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
+from pages import Page
 from psycopg.conninfo import make_conninfo
 from pydantic import ConfigDict
-from test_docs import blocks
 from test_worker import Running, System, line
 from wire import DEADLINE, until
 
@@ -808,9 +808,10 @@ def test_opentelemetry_instrument_turns_it_on(store_dsn: str) -> None:
 PAGE = "docs/how-to/telemetry.md"
 
 
-def test_the_page_on_telemetry_runs(telemetry: Telemetry, system: System) -> None:
-    start, handle = blocks(PAGE, "python")
-    (publish,) = blocks(PAGE, "sql")
+@pytest.mark.page("docs/how-to/telemetry.md", "python", "sql")
+def test_the_page_on_telemetry_runs(page: Page, telemetry: Telemetry, system: System) -> None:
+    start, handle = page.blocks("python")
+    (publish,) = page.blocks("sql")
     program = f"import sys; from harel import PostgresStore\n{start}\nPostgresStore.from_dsn(sys.argv[1]).load('x')"
     done = subprocess.run(
         [sys.executable, "-c", program, system.dsn], capture_output=True, text=True, timeout=DEADLINE, check=True

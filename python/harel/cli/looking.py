@@ -240,7 +240,7 @@ def _follow(functions: Functions, id: str, rows: Sequence[Row], as_json: bool) -
 
 
 def _timeline_table() -> Table:
-    return table(">#", "time", ">after", "event", "from", "to")
+    return table(">nr", "time", ">after", "event", "from", "to")
 
 
 def _timeline_cells(row: Row) -> Sequence[Any]:
