@@ -24,7 +24,7 @@ tle = echo "SELECT pgtle.$(1)('harel', $(2), \$$_pgtle_\$$" && sed '/^\\/d' $(3)
 assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-matrix soak bench docs check format build generate verify all install uninstall installcheck \
+.PHONY: help demo test test-matrix soak bench screenshots docs check format build generate verify all install uninstall installcheck \
     wheel pgxn tle clean
 
 help: ## this list
@@ -51,6 +51,9 @@ soak: .venv/made ## the tests that take minutes: more faults, longer histories, 
 
 bench: .venv/made ## ratios beside peers, into tests/bench/RESULTS.md (ONLY=name: one of them, to the terminal)
 	cd tests && ../$(BIN)/python -m bench $(if $(ONLY),$(ONLY),--write bench)
+
+screenshots: .venv/made ## the pictures of the console, into docs/images
+	PYTHONPATH=tests/python $(BIN)/python tests/ui/screenshots.py
 
 docs: .venv/made ## the documentation as a site, into build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml

@@ -1,13 +1,26 @@
 """The functions of a store by their names, for programs that show what is in it: the command line and the console."""
 
+from datetime import datetime
 from typing import Any, cast
 
 import psycopg
 from psycopg import sql
+from psycopg.adapt import Buffer
 from psycopg.rows import dict_row
+from psycopg.types.datetime import TimestamptzLoader
 
 from .engine.store._install import check_version, find_store, find_version, not_installed
 from .engine.store._session import run_on
+
+
+class _Moment(TimestamptzLoader):
+    """A moment; None for one that datetime does not reach, such as of a year before Christ, which data may name."""
+
+    def load(self, data: Buffer) -> datetime | None:  # type: ignore[override]
+        try:
+            return super().load(data)
+        except psycopg.DataError:
+            return None
 
 
 class Functions:
@@ -26,7 +39,10 @@ class Functions:
         self._connection = connection
 
     def rows(self, function: str, **arguments: Any) -> list[dict[str, Any]]:
-        """The rows that a function returns, by the names of their columns; arguments by name, without the `p_`."""
+        """The rows that a function returns, by the names of their columns; arguments by name, without the `p_`.
+
+        A time that datetime cannot hold is None.
+        """
         call = sql.SQL("SELECT * FROM {}({})").format(
             sql.Identifier(self.schema, f"harel_{function}"),
             sql.SQL(", ").join(
@@ -34,6 +50,7 @@ class Functions:
             ),
         )
         with self._connection.cursor(row_factory=dict_row) as cursor:
+            cursor.adapters.register_loader("timestamptz", _Moment)
             return cursor.execute(call, arguments).fetchall()
 
     def row(self, function: str, **arguments: Any) -> dict[str, Any]:

@@ -243,3 +243,13 @@ def test_the_page_on_looking_into_a_store_runs(page: Page, shell: Callable[..., 
         (queries,) = page.blocks("sql")
         for query in queries.split(";\n"):
             session.execute(query)
+
+
+@pytest.mark.page("docs/how-to/console.md", "sql")
+def test_the_page_on_the_console_runs(page: Page, dsn: str) -> None:
+    (grant,) = page.blocks("sql")
+    with psycopg.connect(dsn) as session:
+        session.execute("CREATE SCHEMA harel; CREATE EXTENSION harel SCHEMA harel")
+        session.execute(grant)
+        # The roles are the server's and not the database's.
+        session.rollback()

@@ -376,16 +376,28 @@ def ui(
         bool, typer.Option("--write", help="Let it redrive, suspend, resume, cancel, send and purge.")
     ] = False,
     token: Annotated[
-        str | None, typer.Option(envvar="HAREL_UI_TOKEN", help="What a visitor must know.", show_default=False)
+        str | None,
+        typer.Option(
+            envvar="HAREL_UI_TOKEN",
+            help="What a visitor must know. Without it one is made at each start; an empty one asks nobody.",
+            show_default=False,
+        ),
+    ] = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A name that it is reached by, besides localhost and IP addresses."),
     ] = None,
     dsn: Dsn = None,
     schema: Schema = None,
 ) -> None:
-    """Serve the web console."""
+    """Serve the web console until SIGTERM or Ctrl-C; the line printed says where it is."""
     try:
         from ..ui import serve
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("harel"):
             raise
         end(BAD_USE, "the console is an extra: pip install 'harel[ui]'")
-    serve(checked(dsn), schema=schema, host=host, port=port, write=write, token=token)
+    try:
+        serve(checked(dsn), host, port, schema=schema, write=write, token=token, hosts=hosts or ())
+    except (ValueError, OSError) as error:
+        end(BAD_USE, f"the console cannot be served on {host}: {error}")
