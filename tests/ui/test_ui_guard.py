@@ -1,6 +1,7 @@
 """Who is let in, what every answer carries, and what nobody is told."""
 
 import logging
+import json
 import os
 import re
 import signal
@@ -180,7 +181,7 @@ def test_without_a_token_it_is_served_to_this_host_only() -> None:
         serve(NOWHERE, host="0.0.0.0", token="")
 
 
-@pytest.mark.parametrize("options", [["--token", TOKEN], ["--host", "0.0.0.0"]])
+@pytest.mark.parametrize("options", [["--token", TOKEN], ["--host", "0.0.0.0", "--json"]])
 def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, options: list[str]) -> None:
     command = [sys.executable, "-m", "harel", "ui", "--port", "0", *options]
     environment = {**os.environ, "HAREL_DSN": store_dsn}
@@ -191,6 +192,8 @@ def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, o
         assert process.stderr is not None
         try:
             line = process.stdout.readline()
+            if "--json" in options:
+                line = json.loads(line)["url"] + "\n"
             found = re.fullmatch(r"(http://([\d.]+):(\d+)/)\?token=([\w-]+)\n", line)
             assert found, line + process.stderr.read()
             assert found[4] == TOKEN if "--token" in options else len(found[4]) >= 32

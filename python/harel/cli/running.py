@@ -389,8 +389,12 @@ def ui(
     ] = None,
     dsn: Dsn = None,
     schema: Schema = None,
+    as_json: Json = False,
 ) -> None:
-    """Serve the web console until SIGTERM or Ctrl-C; the line printed says where it is."""
+    """Serve the web console.
+
+    Until SIGTERM or Ctrl-C. The line that it prints says where it is.
+    """
     try:
         from ..ui import serve
     except ModuleNotFoundError as error:
@@ -398,6 +402,15 @@ def ui(
             raise
         end(BAD_USE, "the console is an extra: pip install 'harel[ui]'")
     try:
-        serve(checked(dsn), host, port, schema=schema, write=write, token=token, hosts=hosts or ())
+        serve(
+            checked(dsn),
+            host,
+            port,
+            schema=schema,
+            write=write,
+            token=token,
+            hosts=hosts or (),
+            announce=lambda url: write_json({"url": url}) if as_json else print(url, flush=True),
+        )
     except (ValueError, OSError) as error:
         end(BAD_USE, f"the console cannot be served on {host}: {error}")

@@ -3,7 +3,7 @@
 import logging
 import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 from urllib.parse import urlencode
 
@@ -21,8 +21,9 @@ def serve(
     write: bool = False,
     token: str | None = None,
     hosts: Iterable[str] = (),
+    announce: Callable[[str], object] = print,
 ) -> None:
-    """Serves the console until SIGTERM or Ctrl-C, and prints one line: where it is, with its token.
+    """Serves the console until SIGTERM or Ctrl-C, and announces by one line where it is, with its token.
 
     port: 0 for one that is free. token: None for a new one at each start; empty for none at all, which only whoever is
     on this host can then do without. The rest is as in create_app(). Raises ValueError for no token on another address,
@@ -39,7 +40,7 @@ def serve(
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listener:
-        print(_url(host, listener, secret), flush=True)
+        announce(_url(host, listener, secret))
         uvicorn.Server(config).run(sockets=[listener])
 
 
