@@ -1,7 +1,7 @@
 """Who is let in, what every answer carries, and what nobody is told."""
 
-import logging
 import json
+import logging
 import os
 import re
 import signal
