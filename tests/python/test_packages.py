@@ -198,7 +198,28 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / f"harel-{RELEASE}.zip"
 
 
-def test_the_metadata_is_valid(tmp_path: Path) -> None:
+SCHEMA = Path(__file__).with_name("pgxn_meta_schema.json")
+
+
+def check_metadata(path: Path) -> int:
+    return subprocess.run([BIN / "check-jsonschema", "--schemafile", SCHEMA, path], capture_output=True).returncode
+
+
+def test_the_metadata_follows_the_specification() -> None:
+    assert check_metadata(ROOT / "META.json") == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("license", "apache"), ("version", "1.1"), ("provides", {}), ("meta-spec", {"version": "2.0.0"}), ("own", 1)],
+)
+def test_metadata_against_the_specification_are_found(tmp_path: Path, key: str, value: object) -> None:
+    wrong = tmp_path / "META.json"
+    wrong.write_text(json.dumps({**json.loads((ROOT / "META.json").read_text()), key: value}))
+    assert check_metadata(wrong) == 1
+
+
+def test_the_validator_of_pgxn_takes_the_metadata() -> None:
     validator = shutil.which("validate_pgxn_meta")
     if validator is None:
         pytest.skip("there is no validate_pgxn_meta: it is the CPAN distribution PGXN-Meta-Validator")

@@ -1,19 +1,17 @@
 """Commands that change something."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Annotated, Any
 from uuid import UUID, uuid4
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from ..engine.execution import Execution
 from ..engine.store import PostgresStore
 from ..spec.states import Event
-from .common import BAD_USE, NO, Dsn, Id, Json, Schema, connection, console, end, note, store, write_json
+from .common import BAD_USE, NO, Dsn, Id, Json, Schema, busy, connection, console, end, note, spinner, store, write_json
 
 Definition = Annotated[str | None, typer.Option("--definition", "-d", help="All of this definition, in place of one.")]
 Statuses = Annotated[list[str] | None, typer.Option("--status", "-s", help="All in any of these, in place of one.")]
@@ -138,7 +136,7 @@ def _control(
             _done(as_json, {done: 1}, f"{done} {id}")
             return
         wanted = [text.upper() for text in statuses] if statuses else None
-        with _busy(f"{verb} ..."):
+        with busy(f"{verb} ..."):
             number = functions.value(f"{verb}_all", definition_id=definition, statuses=wanted, dry_run=dry_run)
     _done(
         as_json,
@@ -220,26 +218,12 @@ def redrive(
 def _repeat(done: str, call: Callable[[], int]) -> int:
     """Calls until it has nothing left to do; returns the sum of what it did."""
     total = 0
-    with _progress() as progress:
+    with spinner() as progress:
         task = progress.add_task(done, total=None)
         while number := call():
             total += number
             progress.update(task, description=f"{done} {total:,}")
     return total
-
-
-@contextmanager
-def _busy(what: str) -> Iterator[None]:
-    with _progress() as progress:
-        progress.add_task(what, total=None)
-        yield
-
-
-def _progress() -> Progress:
-    """On a terminal, on standard error, and gone when it is done."""
-    shown = console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    return Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True)
 
 
 def _object(option: str, text: str) -> dict[str, Any]:

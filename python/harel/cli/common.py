@@ -16,7 +16,7 @@ import typer
 from psycopg import sql
 from rich import box
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
@@ -257,3 +257,18 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Something that turns on standard error while something goes on of which nobody knows how long it takes."""
+    with spinner() as turning:
+        turning.add_task(what, total=None)
+        yield
+
+
+def spinner() -> Progress:
+    """On a terminal, on standard error, and gone when it is done."""
+    shown = console(stderr=True)
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    return Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True)

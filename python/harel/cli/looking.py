@@ -30,6 +30,7 @@ from .common import (
     Json,
     Limit,
     Schema,
+    busy,
     cell,
     clock,
     console,
@@ -351,7 +352,7 @@ def flow(
     """
     if output and output.suffix not in _FORMS:
         end(BAD_USE, f"{output}: the name of a picture ends in one of {', '.join(_FORMS)}")
-    with store(dsn, schema) as functions:
+    with store(dsn, schema) as functions, busy("reading traces"):
         rows = functions.rows("flow", definition_id=definition, limit=limit or None)
     if not rows:
         end(NO, f"there is no execution of {definition!r}")
