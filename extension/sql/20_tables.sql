@@ -88,13 +88,13 @@ CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,
     idx integer NOT NULL,
     entry text NOT NULL,
-    recorded_at timestamptz DEFAULT now(),
+    recorded_at timestamptz,
     CONSTRAINT trace_pkey PRIMARY KEY (execution_id, idx)
 );
 COMMENT ON TABLE @extschema@.trace
 IS 'What happened to each execution; idx counts from 0, is never renumbered, and only the last ones may be kept.';
 COMMENT ON COLUMN @extschema@.trace.recorded_at
-IS 'When the commit that wrote the entry began; NULL where that was before version 1.1, or in another program.';
+IS 'When the transaction that wrote the entry began; NULL where that was before version 1.1, or in another program.';
 
 -- The queue. A message belongs to a group, which is the id of the execution that it is for. The group's row is the lock
 -- of its messages: publish, claim and settle take it first. Its messages are numbered without gaps from head to tail,

@@ -43,7 +43,7 @@ BEGIN
             DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
-    INSERT INTO @extschema@.trace (execution_id, idx, entry)
+    INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
     VALUES (
         p_id,
         coalesce(1 + (
@@ -53,7 +53,8 @@ BEGIN
             ORDER BY t.idx DESC
             LIMIT 1
         ), 0),
-        p_entry
+        p_entry,
+        now()
     )
     RETURNING idx INTO v_idx;
     -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is

@@ -90,6 +90,17 @@ def test_a_dump_restores_every_row_and_the_sequences(
     works_on(target, lease, schema)
 
 
+def test_a_dump_of_an_older_version_invents_no_time_for_what_it_did_not_record(
+    server: EmbeddedServer, database: Callable[[], str], tmp_path: Path
+) -> None:
+    source, target = database(), database()
+    rows(source, "CREATE EXTENSION harel VERSION '1.0'")
+    rows(source, "SELECT harel_append_trace('a', 'old')")
+    copy(server, source, target, tmp_path / "dump", CUSTOM)
+    rows(target, "SELECT harel_append_trace('a', 'new')")
+    assert rows(target, "SELECT entry, at IS NULL FROM harel_timeline('a')") == [("old", True), ("new", False)]
+
+
 @pytest.mark.parametrize("way", ["extension", "script"])
 def test_a_dump_takes_the_rights_along(
     server: EmbeddedServer, database: Callable[[], str], tmp_path: Path, way: str

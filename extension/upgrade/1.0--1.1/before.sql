@@ -18,9 +18,8 @@ IS 'What the last commit called itself, for harel_outcome(); NULL where it had n
 
 -- The entries that there are have no time, as nobody knows it.
 ALTER TABLE @extschema@.trace ADD COLUMN IF NOT EXISTS recorded_at timestamptz;
-ALTER TABLE @extschema@.trace ALTER COLUMN recorded_at SET DEFAULT now();
 COMMENT ON COLUMN @extschema@.trace.recorded_at
-IS 'When the commit that wrote the entry began; NULL where that was before version 1.1, or in another program.';
+IS 'When the transaction that wrote the entry began; NULL where that was before version 1.1, or in another program.';
 
 -- These have other arguments now. Beside the new ones the old ones would make a call ambiguous.
 DROP FUNCTION IF EXISTS @extschema@.harel__set_member(text, text, text, text);
