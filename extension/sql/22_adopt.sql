@@ -61,7 +61,7 @@ IS 'Internal. Raises ST014 unless a schema holds the six tables and this store i
 REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -163,8 +163,8 @@ BEGIN
             FROM %I.%I o
         $copy$],
         ['trace', $copy$
-            INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
-            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry, NULL
+            INSERT INTO @extschema@.trace (execution_id, idx, entry)
+            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
             FROM %I.%I o
         $copy$]
     ] LOOP

@@ -33,7 +33,7 @@ IS 'Internal. A JSON text with another character for each escape that this datab
 REVOKE ALL ON FUNCTION @extschema@.harel__decodable(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE

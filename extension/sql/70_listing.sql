@@ -17,7 +17,7 @@ IS 'Internal. The cursor for the page after an id.';
 REVOKE ALL ON FUNCTION @extschema@.harel__cursor(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__cursor_id(p_cursor text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -65,7 +65,7 @@ CREATE FUNCTION @extschema@.harel_list(
     finished_at timestamptz,
     next_cursor text
 )
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$

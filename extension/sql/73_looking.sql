@@ -5,7 +5,7 @@
 CREATE FUNCTION @extschema@.harel__step(
     p_entry text, OUT event text, OUT source text, OUT target text, OUT at timestamptz
 ) RETURNS record
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -41,7 +41,7 @@ CREATE FUNCTION @extschema@.harel_timeline(p_id text, p_after integer DEFAULT NU
 RETURNS TABLE (
     idx integer, at timestamptz, dwell double precision, event text, source text, target text, entry text
 )
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET enable_bitmapscan = off

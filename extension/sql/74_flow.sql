@@ -8,7 +8,7 @@ CREATE FUNCTION @extschema@.harel_flow(
     kind text, source text, target text, event text, count bigint, median double precision, p95 double precision,
     waiting bigint, longest double precision, ended bigint
 )
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET jit = off

@@ -1,5 +1,5 @@
 CREATE FUNCTION @extschema@.harel__member(p_data text, p_key text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN

@@ -1,7 +1,7 @@
 -- Data is text of the worker's making and stays so, but for the members that the store itself must change: they are
 -- replaced in the text as it stands, which keeps every other byte of every value.
 CREATE FUNCTION @extschema@.harel__set_member(p_data text, p_key text, p_value text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$

@@ -80,7 +80,7 @@ IS 'Internal. The time p_older_than seconds before p_now (NULL: now). Raises ST0
 REVOKE ALL ON FUNCTION @extschema@.harel__time_before(double precision, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__archive(p_archive text) RETURNS regproc
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE

@@ -120,6 +120,22 @@ def test_readers_are_stable_and_writers_volatile(postgresql: psycopg.Connection)
     assert {name: volatilities[name] for name in FUNCTIONS} == {name: v for name, (v, _) in FUNCTIONS.items()}
 
 
+def test_what_catches_errors_is_kept_out_of_parallel_plans(postgresql: psycopg.Connection) -> None:
+    """To catch an error is to begin a subtransaction, which PostgreSQL refuses in a parallel plan before version 17."""
+    # Texts name functions without calling them.
+    bodies = {
+        name: re.sub(r"--.*|'[^']*'", "", str(body)) for name, body in functions(postgresql, "p.prosrc").items()
+    }
+    catching = {name for name, body in bodies.items() if "EXCEPTION WHEN" in body}
+    found: set[str] = set()
+    while catching - found:
+        found |= catching
+        calls = re.compile(rf"\.({'|'.join(found)})\(")
+        catching = {name for name, body in bodies.items() if calls.search(body)}
+    labels = functions(postgresql, "p.proparallel")
+    assert {name: labels[name] for name in found} == dict.fromkeys(found, "u")
+
+
 def test_no_function_is_strict_or_security_definer(postgresql: psycopg.Connection) -> None:
     assert set(functions(postgresql, "p.proisstrict OR p.prosecdef").values()) == {False}
 
