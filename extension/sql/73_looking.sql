@@ -10,16 +10,29 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_entry jsonb;
+    v_json json;
 BEGIN
     BEGIN
         v_entry := p_entry::jsonb;
     EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
-        -- jsonb holds less than JSON allows.
-        v_entry := jsonb_build_object(
-            'event', @extschema@.harel__member(p_entry, 'event'),
-            'from', @extschema@.harel__member(p_entry, 'from'),
-            'to', @extschema@.harel__member(p_entry, 'to')
-        );
+        BEGIN
+            -- jsonb holds less than JSON allows.
+            v_json := @extschema@.harel__decodable(p_entry);
+            v_entry := jsonb_build_object(
+                'event', CASE json_typeof(v_json -> 'event')
+                    WHEN 'object' THEN v_json #>> '{event,kind}'
+                    ELSE v_json ->> 'event'
+                END,
+                'from', v_json ->> 'from',
+                'to', v_json ->> 'to',
+                'at', CASE
+                    WHEN json_typeof(v_json -> 'at') = 'number' AND v_json ->> 'at' ~ '^-?[0-9.]{1,40}$'
+                        THEN (v_json ->> 'at')::numeric
+                END
+            );
+        EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+            RETURN;
+        END;
     END;
     event := CASE jsonb_typeof(v_entry -> 'event')
         WHEN 'object' THEN v_entry #>> '{event,kind}'
@@ -101,18 +114,25 @@ BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
     RETURN QUERY
     WITH RECURSIVE tree (id, ids) AS (
-        SELECT p_id COLLATE "C", ARRAY[p_id COLLATE "C"]
+        SELECT e.id, ARRAY[e.id] FROM @extschema@.executions e WHERE e.id = p_id
         UNION ALL
-        SELECT c.id, t.ids || c.id
-        FROM tree t
-        CROSS JOIN LATERAL (
-            SELECT e.id FROM @extschema@.executions e
-            WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
-            ORDER BY e.id
+        SELECT b.id, b.ids
+        FROM (
+            SELECT c.id, t.ids || c.id AS ids
+            FROM tree t
+            CROSS JOIN LATERAL (
+                SELECT e.id FROM @extschema@.executions e
+                WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                ORDER BY e.id
+                LIMIT p_limit
+            ) c
+            -- Whoever writes a parent may write a circle.
+            WHERE c.id <> ALL (t.ids)
+                -- What has so many before it, above it or beside it, is not among the first.
+                AND (p_limit IS NULL OR cardinality(t.ids) < p_limit)
+            ORDER BY t.ids, c.id
             LIMIT p_limit
-        ) c
-        -- Whoever writes a parent may write a circle.
-        WHERE c.id <> ALL (t.ids)
+        ) b
     )
     SELECT
         cardinality(t.ids) - 1, e.id, e.parent_id, e.definition_id, nullif(e.status, ''), e.outcome, e.active_path,

@@ -315,6 +315,8 @@ CASES: list[tuple[str, LiteralString, str, int]] = [
     ("end of a timeline", "SELECT * FROM harel_timeline(md5('7'), NULL, 3)", "trace_pkey", 4),
     ("timeline after an entry", "SELECT * FROM harel_timeline(md5('7'), 97)", "trace_pkey", 3),
     ("tree", f"SELECT * FROM harel_tree({AN_ID}, 3)", "executions_by_parent", 9),
+    # Of 2801 in four levels below it; no level needs more than the children of twenty.
+    ("top of a tree", "SELECT * FROM harel_tree(md5('1'), 20)", "executions_by_parent", 400),
     ("timers of one", "SELECT * FROM harel_timers(md5('7'), 10)", "timers_pkey", 2),
     ("first timers of all", "SELECT * FROM harel_timers(NULL, 10)", "timers_by_fire_at", 10),
     ("definitions", "SELECT * FROM harel_definitions()", "executions_by_definition", ROWS),

@@ -1,4 +1,4 @@
-SELECT plan(3);
+SELECT plan(4);
 
 DO $$
 BEGIN
@@ -21,6 +21,12 @@ SELECT results_eq(
 SELECT is(
     (SELECT count(*) FROM harel_timeline('a') WHERE at = now()), 13::bigint,
     'a time that is none is that of the commit'
+);
+SELECT harel_append_trace('b', '{"event": {"kind": "Pay", "note": "\u0000"}, "from": "/a", "to": "/b", "at": 12.5}');
+SELECT results_eq(
+    $$SELECT event, source, target, at FROM harel_timeline('b')$$,
+    $$VALUES ('Pay', '/a', '/b', to_timestamp(12.5))$$,
+    'what jsonb cannot hold hides nothing of the rest'
 );
 UPDATE trace SET recorded_at = NULL WHERE idx = 1;
 SELECT is((SELECT at FROM harel_timeline('a') WHERE idx = 1), NULL, 'unknown in what an older version wrote');

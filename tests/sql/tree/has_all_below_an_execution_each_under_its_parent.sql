@@ -1,4 +1,4 @@
-SELECT plan(5);
+SELECT plan(6);
 
 DO $$
 BEGIN
@@ -21,5 +21,7 @@ SELECT results_eq(
     $$VALUES (0, 'r'), (1, 'r/a'), (2, 'z'), (1, 'r/b'), (2, 'a')$$,
     'a circle of parents ends'
 );
+SELECT harel_commit_cas('left', 'd', '{"parent_id": "gone"}', 0);
+SELECT is_empty($$SELECT * FROM harel_tree('gone')$$, 'of nobody, where there are children that were left behind');
 
 SELECT * FROM finish();
