@@ -44,7 +44,8 @@ class Functions:
         A time that datetime cannot hold is None.
         """
         call = sql.SQL("SELECT * FROM {}({})").format(
-            sql.Identifier(self.schema, f"harel_{function}"),
+            # In a statement with parameters a percent sign is one only where it is doubled.
+            sql.Identifier(self.schema.replace("%", "%%"), f"harel_{function}"),
             sql.SQL(", ").join(
                 sql.SQL("{} => {}").format(sql.Identifier(f"p_{name}"), sql.Placeholder(name)) for name in arguments
             ),

@@ -2,7 +2,15 @@
 
 import psycopg
 
+from harel import PostgresStore
 from harel.functions import Functions
+
+
+def test_a_schema_may_have_any_name(store_dsn: str) -> None:
+    with psycopg.connect(store_dsn, autocommit=True) as session:
+        PostgresStore(session, schema='50% off {}')
+        functions = Functions(session, '50% off {}')
+        assert (functions.rows("list"), functions.rows("timeline", id="a")) == ([], [])
 
 
 def test_a_time_that_no_calendar_of_python_has_disturbs_no_other_row(store_dsn: str) -> None:
