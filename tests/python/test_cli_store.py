@@ -273,6 +273,16 @@ def test_dead_letters_are_redriven(filled: str) -> None:
     assert told(filled, "redrive", "--all") == {"redriven": 0}
 
 
+def test_an_event_is_sent_as_it_was_written_or_not_at_all(session: Any, store_dsn: str) -> None:
+    PostgresStore(session).save(Execution(id="a", definition_id="d"))
+    refused = run(store_dsn, "send", "a", "Paid", "--data", '{"amount": 1e999}')
+    assert (refused.exit_code, refused.stderr.partition(":")[0]) == (1, "ST003")
+    assert run(store_dsn, "send", "a", "Paid", "--data", r'{"by": "\ud800"}').exit_code == 0
+    assert [json.loads(row[0])["data"] for row in session.execute("SELECT event FROM transport_messages")] == [
+        {"by": "\ud800"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -303,6 +313,8 @@ def test_the_answer_no_has_a_code_of_its_own(store_dsn: str, arguments: list[str
         (["redrive"], "redrive what?"),
         (["redrive", "a", "--all"], "redrive what?"),
         (["redrive", "--letter", "7"], "7 is not the uuid of a letter: harel dead lists them"),
+        (["init", "--schema", 'a"b'], "the schema name 'a\"b' has a quote"),
+        (["show", "\udcff"], "an argument is no text of this machine's encoding"),
         (["flow", "d", "-o", "flow.txt"], "flow.txt: the name of a picture ends in one of .svg, .png, .mmd, .dot"),
         (["flow", "d", "-o", "/nowhere/flow.svg"], "/nowhere/flow.svg: No such file or directory"),
     ],

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ..engine.execution import Execution
 from ..engine.store import PostgresStore
+from ..engine.store._json import dump_event
 from ..spec.states import Event
 from .common import BAD_USE, NO, Dsn, Id, Json, Schema, busy, connection, console, end, note, spinner, store, write_json
 
@@ -58,7 +59,7 @@ def send(
     """
     sent = Event(id=event_id or uuid4().hex, kind=event, data=_object("--data", data))
     with store(dsn, schema) as functions:
-        if functions.value("send", id=id, event=sent.model_dump_json(exclude_none=True)) is None:
+        if functions.value("send", id=id, event=dump_event(sent, f"the event {event!r}")) is None:
             end(NO, f"there is no execution {id!r}")
     _done(as_json, {"id": id, "event_id": sent.id, "kind": event}, sent.id)
 

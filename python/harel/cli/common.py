@@ -65,6 +65,9 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except (psycopg.Error, StoreError, EmbeddedServerError) as error:
             end(FAILED, said(error))
+        except UnicodeEncodeError:
+            # Bytes of an argument, which Python hands on as halves of surrogate pairs.
+            end(BAD_USE, "an argument is no text of this machine's encoding")
 
 
 def new_app(**options: Any) -> typer.Typer:

@@ -84,7 +84,11 @@ def init(
         session.add_notice_handler(lambda diagnosis: told.append(diagnosis.message_primary or ""))
         place = run_on(session, find_store(schema))
         if place is None:
-            run_on(session, create_store(schema))
+            try:
+                made = create_store(schema)
+            except ValueError as error:
+                end(BAD_USE, str(error))
+            run_on(session, made)
             place = run_on(session, find_store(schema))
         elif upgrade:
             session.execute(upgrade_script(place).encode())

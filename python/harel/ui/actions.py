@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from ..engine.store._json import dump_event
 from ..spec.states import Event
 from .database import Database, Lost, explained
 from .guard import same
@@ -73,7 +74,7 @@ class Actions:
             if not isinstance(data, dict) or not form.get("kind", "").strip():
                 return Said("Nothing was sent: an event has a kind, and its data is a JSON object.", failed=True), page
             event = Event(id=form["event_id"], kind=form["kind"].strip(), data=data)
-            text = event.model_dump_json()
+            text = dump_event(event, "the event")
         except (ValueError, RecursionError) as error:
             return Said("Nothing was sent: the data is not JSON.", str(error), failed=True), page
         with self._database.writing() as functions:
