@@ -8,8 +8,8 @@ from harel.functions import Functions
 
 def test_a_schema_may_have_any_name(store_dsn: str) -> None:
     with psycopg.connect(store_dsn, autocommit=True) as session:
-        PostgresStore(session, schema='50% off {}')
-        functions = Functions(session, '50% off {}')
+        PostgresStore(session, schema="50% off {}")
+        functions = Functions(session, "50% off {}")
         assert (functions.rows("list"), functions.rows("timeline", id="a")) == ([], [])
 
 

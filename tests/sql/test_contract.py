@@ -123,9 +123,7 @@ def test_readers_are_stable_and_writers_volatile(postgresql: psycopg.Connection)
 def test_what_catches_errors_is_kept_out_of_parallel_plans(postgresql: psycopg.Connection) -> None:
     """To catch an error is to begin a subtransaction, which PostgreSQL refuses in a parallel plan before version 17."""
     # Texts name functions without calling them.
-    bodies = {
-        name: re.sub(r"--.*|'[^']*'", "", str(body)) for name, body in functions(postgresql, "p.prosrc").items()
-    }
+    bodies = {name: re.sub(r"--.*|'[^']*'", "", str(body)) for name, body in functions(postgresql, "p.prosrc").items()}
     catching = {name for name, body in bodies.items() if "EXCEPTION WHEN" in body}
     found: set[str] = set()
     while catching - found:
