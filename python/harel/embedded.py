@@ -48,6 +48,7 @@ class EmbeddedServer:
         self._temporary = folder is None
         self._settings = dict(settings or {})
         self._data = self.folder / "data"
+        self._extensions = self.folder / "share" / "extension"
         self._log = self.folder / "server.log"
 
     def start(self) -> None:
@@ -62,6 +63,9 @@ class EmbeddedServer:
             self._create()
         elif self._runs():
             raise EmbeddedServerError(f"a server runs in {self.folder} already: {self.uri}")
+        if self._extensions.exists():
+            # Of a version that may be newer than the data.
+            self._offer_extension()
         self._run("pg_ctl", "start", "--wait", "--silent", f"--log={self._log}")
 
     def stop(self, mode: str = "fast") -> None:
@@ -101,20 +105,19 @@ class EmbeddedServer:
         settings = {"listen_addresses": "", "unix_socket_directories": str(self.folder), **self._settings}
         if self._major_version() >= 18:
             # Older servers look in their own folder only; there a store is created without the extension.
-            settings["extension_control_path"] = f"{self._offer_extension()}:$system"
+            self._extensions.mkdir(parents=True)
+            settings["extension_control_path"] = f"{self._extensions.parent}:$system"
         with (self._data / "postgresql.conf").open("a") as file:
             for name, value in settings.items():
                 file.write("{} = '{}'\n".format(name, value.replace("'", "''")))
 
-    def _offer_extension(self) -> Path:
+    def _offer_extension(self) -> None:
         # A copy, since the server may run as a user who cannot read the package.
-        target = self.folder / "share" / "extension"
-        target.mkdir(parents=True)
+        target = self._extensions
         for file in extension_folder().iterdir():
             if file.name.startswith("harel") and file.is_file():
                 (target / file.name).write_bytes(file.read_bytes())
         self._hand_over(target.parent, target, *target.iterdir())
-        return target.parent
 
     def _major_version(self) -> int:
         output = subprocess.run([self.bin / "postgres", "--version"], capture_output=True, text=True, check=True).stdout

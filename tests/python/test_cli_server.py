@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from harel import PostgresStore
 from harel.cli import app
+from harel.embedded import EmbeddedServer
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +124,17 @@ def test_up_runs_a_server_that_keeps_its_data(short_folder: Path) -> None:
         assert f"export HAREL_DSN='{dsn}'" in errors
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(dsn)
+
+
+def test_a_folder_of_an_older_version_gets_the_extension_of_this_one(short_folder: Path) -> None:
+    folder = short_folder / "pg"
+    with EmbeddedServer(folder) as server, psycopg.connect(server.dsn, autocommit=True) as session:
+        if session.info.server_version < 180000:
+            pytest.skip("older servers look for extensions in their own folder only")
+        session.execute("CREATE EXTENSION harel VERSION '1.0'")
+    (folder / "share" / "extension" / "harel--1.0--1.1.sql").unlink()
+    with EmbeddedServer(folder) as server, psycopg.connect(server.dsn, autocommit=True) as session:
+        session.execute("ALTER EXTENSION harel UPDATE TO '1.1'")
 
 
 def test_a_second_up_in_a_folder_says_that_there_is_one(short_folder: Path) -> None:
