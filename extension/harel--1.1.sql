@@ -287,13 +287,13 @@ CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,
     idx integer NOT NULL,
     entry text NOT NULL,
-    recorded_at timestamptz DEFAULT now(),
+    recorded_at timestamptz,
     CONSTRAINT trace_pkey PRIMARY KEY (execution_id, idx)
 );
 COMMENT ON TABLE @extschema@.trace
 IS 'What happened to each execution; idx counts from 0, is never renumbered, and only the last ones may be kept.';
 COMMENT ON COLUMN @extschema@.trace.recorded_at
-IS 'When the commit that wrote the entry began; NULL where that was before version 1.1, or in another program.';
+IS 'When the transaction that wrote the entry began; NULL where that was before version 1.1, or in another program.';
 
 -- The queue. A message belongs to a group, which is the id of the execution that it is for. The group's row is the lock
 -- of its messages: publish, claim and settle take it first. Its messages are numbered without gaps from head to tail,
@@ -502,7 +502,7 @@ IS 'Internal. Raises ST014 unless a schema holds the six tables and this store i
 REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -604,8 +604,8 @@ BEGIN
             FROM %I.%I o
         $copy$],
         ['trace', $copy$
-            INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
-            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry, NULL
+            INSERT INTO @extschema@.trace (execution_id, idx, entry)
+            SELECT @extschema@.harel__check_key(NULL, 'execution id', o.execution_id), o.idx, o.entry
             FROM %I.%I o
         $copy$]
     ] LOOP
@@ -740,7 +740,7 @@ IS 'Internal. A JSON text with another character for each escape that this datab
 REVOKE ALL ON FUNCTION @extschema@.harel__decodable(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__fields(p_id text, p_data text) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -1248,7 +1248,7 @@ BEGIN
             DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
-    INSERT INTO @extschema@.trace (execution_id, idx, entry)
+    INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
     VALUES (
         p_id,
         coalesce(1 + (
@@ -1258,7 +1258,8 @@ BEGIN
             ORDER BY t.idx DESC
             LIMIT 1
         ), 0),
-        p_entry
+        p_entry,
+        now()
     )
     RETURNING idx INTO v_idx;
     -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
@@ -1750,7 +1751,7 @@ IS 'Internal. The cursor for the page after an id.';
 REVOKE ALL ON FUNCTION @extschema@.harel__cursor(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__cursor_id(p_cursor text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -1798,7 +1799,7 @@ CREATE FUNCTION @extschema@.harel_list(
     finished_at timestamptz,
     next_cursor text
 )
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
@@ -2305,21 +2306,34 @@ REVOKE ALL ON FUNCTION @extschema@.harel_health(text, double precision, double p
 CREATE FUNCTION @extschema@.harel__step(
     p_entry text, OUT event text, OUT source text, OUT target text, OUT at timestamptz
 ) RETURNS record
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_entry jsonb;
+    v_json json;
 BEGIN
     BEGIN
         v_entry := p_entry::jsonb;
     EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported OR internal_error THEN
-        -- jsonb holds less than JSON allows.
-        v_entry := jsonb_build_object(
-            'event', @extschema@.harel__member(p_entry, 'event'),
-            'from', @extschema@.harel__member(p_entry, 'from'),
-            'to', @extschema@.harel__member(p_entry, 'to')
-        );
+        BEGIN
+            -- jsonb holds less than JSON allows.
+            v_json := @extschema@.harel__decodable(p_entry);
+            v_entry := jsonb_build_object(
+                'event', CASE json_typeof(v_json -> 'event')
+                    WHEN 'object' THEN v_json #>> '{event,kind}'
+                    ELSE v_json ->> 'event'
+                END,
+                'from', v_json ->> 'from',
+                'to', v_json ->> 'to',
+                'at', CASE
+                    WHEN json_typeof(v_json -> 'at') = 'number' AND v_json ->> 'at' ~ '^-?[0-9.]{1,40}$'
+                        THEN (v_json ->> 'at')::numeric
+                END
+            );
+        EXCEPTION WHEN data_exception OR program_limit_exceeded OR feature_not_supported THEN
+            RETURN;
+        END;
     END;
     event := CASE jsonb_typeof(v_entry -> 'event')
         WHEN 'object' THEN v_entry #>> '{event,kind}'
@@ -2341,7 +2355,7 @@ CREATE FUNCTION @extschema@.harel_timeline(p_id text, p_after integer DEFAULT NU
 RETURNS TABLE (
     idx integer, at timestamptz, dwell double precision, event text, source text, target text, entry text
 )
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2401,18 +2415,25 @@ BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
     RETURN QUERY
     WITH RECURSIVE tree (id, ids) AS (
-        SELECT p_id COLLATE "C", ARRAY[p_id COLLATE "C"]
+        SELECT e.id, ARRAY[e.id] FROM @extschema@.executions e WHERE e.id = p_id
         UNION ALL
-        SELECT c.id, t.ids || c.id
-        FROM tree t
-        CROSS JOIN LATERAL (
-            SELECT e.id FROM @extschema@.executions e
-            WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
-            ORDER BY e.id
+        SELECT b.id, b.ids
+        FROM (
+            SELECT c.id, t.ids || c.id AS ids
+            FROM tree t
+            CROSS JOIN LATERAL (
+                SELECT e.id FROM @extschema@.executions e
+                WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                ORDER BY e.id
+                LIMIT p_limit
+            ) c
+            -- Whoever writes a parent may write a circle.
+            WHERE c.id <> ALL (t.ids)
+                -- What has so many before it, above it or beside it, is not among the first.
+                AND (p_limit IS NULL OR cardinality(t.ids) < p_limit)
+            ORDER BY t.ids, c.id
             LIMIT p_limit
-        ) c
-        -- Whoever writes a parent may write a circle.
-        WHERE c.id <> ALL (t.ids)
+        ) b
     )
     SELECT
         cardinality(t.ids) - 1, e.id, e.parent_id, e.definition_id, nullif(e.status, ''), e.outcome, e.active_path,
@@ -2636,7 +2657,7 @@ CREATE FUNCTION @extschema@.harel_flow(
     kind text, source text, target text, event text, count bigint, median double precision, p95 double precision,
     waiting bigint, longest double precision, ended bigint
 )
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET jit = off
@@ -3560,7 +3581,7 @@ IS
 'anew: that of one id, those of one group, or all (the oldest p_limit). Returns how many. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_redrive(text, uuid, integer, double precision) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__member(p_data text, p_key text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -4136,7 +4157,7 @@ IS
 REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__is_json(p_text text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -4325,7 +4346,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_tick(integer, double precision) FROM PU
 -- Data is text of the worker's making and stays so, but for the members that the store itself must change: they are
 -- replaced in the text as it stands, which keeps every other byte of every value.
 CREATE FUNCTION @extschema@.harel__set_member(p_data text, p_key text, p_value text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
@@ -4769,7 +4790,7 @@ IS 'Internal. The time p_older_than seconds before p_now (NULL: now). Raises ST0
 REVOKE ALL ON FUNCTION @extschema@.harel__time_before(double precision, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__archive(p_archive text) RETURNS regproc
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
