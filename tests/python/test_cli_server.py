@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,13 @@ def running(*arguments: str) -> "Iterator[subprocess.Popen[str]]":
         finally:
             if process.poll() is None:
                 process.terminate()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def schemas(dsn: str) -> set[str]:
@@ -173,3 +182,41 @@ def test_the_demo_and_a_replay_tell_their_proof_as_json(dsn: str, tmp_path: Path
         assert all(check["holds"] and check["compared"] >= 0 for check in result["checks"])
         assert "Proof, a query each" in done.stderr
     assert schemas(dsn) == set()
+
+
+@pytest.mark.parametrize("command", [["demo"], ["bench"]])
+def test_a_dsn_that_cannot_be_read_is_not_shown(command: list[str]) -> None:
+    done = CliRunner().invoke(app, [*command, "--dsn", "postgres//me:secret-word@host/app"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "the DSN is no connection string or URI that libpq understands\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_bench_that_is_ended_leaves_no_schema_behind(dsn: str, number: signal.Signals) -> None:
+    before = schemas(dsn)
+    with running("bench", "--seconds", "60", "--dsn", dsn) as process:
+        wait_for(lambda: schemas(dsn) != before)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert schemas(dsn) == before
+
+
+def test_a_closed_terminal_ends_the_server(short_folder: Path) -> None:
+    with running("up", "--folder", str(short_folder / "pg")) as process:
+        assert process.stdout is not None
+        dsn = process.stdout.readline().strip()
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(dsn)
+
+
+def test_a_host_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "2")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        done = CliRunner().invoke(app, ["bench", "--dsn", f"host=127.0.0.1 port={mute.getsockname()[1]} user=me"])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("connection timeout expired")
+    assert done.stderr.count("\n") == 1

@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from io import TextIOWrapper
+from types import FrameType
 from typing import Annotated, Any, NoReturn
 from uuid import uuid4
 
@@ -96,16 +98,28 @@ def workplace(dsn: str | None, name: str) -> Iterator[tuple[str, str | None, Emb
 
     Gives the DSN, the schema, and the server if it is our own.
     """
+    # Ended in these ways too, nothing is left behind.
+    when_ended(lambda number, _: sys.exit(128 + number))
     if not dsn:
         with EmbeddedServer() as server:
             yield server.dsn, None, server
         return
     schema = f"harel_{name}_{uuid4().hex[:8]}"
+    # A host that does not answer is found out here.
+    with connection(dsn):
+        pass
     try:
-        yield checked(dsn), schema, None
+        yield dsn, schema, None
     finally:
-        with psycopg.connect(dsn) as session:
+        with connection(dsn) as session:
             session.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+def when_ended(handler: Callable[[int, FrameType | None], object]) -> None:
+    """Handles SIGTERM and SIGHUP, of a terminal that is closed, unless they are ignored, as nohup does."""
+    for number in signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def checked(dsn: str | None) -> str:

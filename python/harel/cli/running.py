@@ -45,6 +45,7 @@ from .common import (
     proved,
     said,
     table,
+    when_ended,
     workplace,
     write_json,
     write_rows,
@@ -113,7 +114,7 @@ def up(
     With the store in it, until Ctrl-C. Prints its DSN, and keeps its data in a folder for the next time. It listens on
     a socket in its folder only, and asks for no password.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    when_ended(signal.default_int_handler)
     try:
         with EmbeddedServer(folder.absolute()) as server:
             with psycopg.connect(server.dsn, autocommit=True) as session:
@@ -212,8 +213,6 @@ def demo(
     every event was applied once and in order all the same. On a server of its own, or in a schema of its own on the one
     that --dsn names, which is not crashed. The exit code is 0 only if the proof holds.
     """
-    # Ended in this way too, the demo leaves no server behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with workplace(dsn, "demo") as (where, schema, server):
             checks = Run(orders, console(stderr=as_json), where, schema, server).run()
@@ -241,8 +240,6 @@ def replay(
     Without --dsn on a server of its own; another server is not crashed, and is left as it was. The exit code is 0 only
     if the proof holds; 2 is a log that cannot be read.
     """
-    # Ended in this way too, it leaves no server behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         log = read_log(file)
         with workplace(dsn, "replay") as (where, schema, server):
