@@ -238,6 +238,12 @@ def test_an_execution_is_made_and_sent_events(session: "psycopg.Connection[Any]"
     assert (again.exit_code, again.stderr) == (3, "there is an execution 'o-1' already\n")
 
 
+def test_half_a_surrogate_pair_is_sent_as_it_was_given(session: "psycopg.Connection[Any]", store_dsn: str) -> None:
+    PostgresStore(session).save(Execution(id="x", definition_id="d"))
+    assert run(store_dsn, "send", "x", "Paid", "--data", '{"a": "\\ud800"}').exit_code == 0
+    assert session.execute("SELECT event FROM transport_messages").fetchall()[0][0].count("\\ud800") == 1
+
+
 def test_executions_are_suspended_resumed_and_cancelled(filled: str) -> None:
     assert told(filled, "suspend", "order-1") == {"suspended": 1}
     assert [row["id"] for row in told(filled, "ls", "-s", "SUSPENDED")["items"]] == ["order-1", "order-1/pay"]
@@ -247,13 +253,16 @@ def test_executions_are_suspended_resumed_and_cancelled(filled: str) -> None:
     assert told(filled, "cancel", "-d", "order", "-s", "running") == {"cancelled": 2, "matching": 2}
     done = run(filled, "resume", "order-1")
     assert (done.exit_code, done.stdout) == (3, "")
-    assert "'order-1' cannot be resumed" in done.stderr
+    assert done.stderr == "'order-1' cannot be resumed: it is CANCELLED\n"
 
 
 def test_executions_are_purged(filled: str, session: "psycopg.Connection[Any]") -> None:
     declined = run(filled, "purge", "order-2", input="n\n")
     assert declined.exit_code == 3
     assert declined.stderr.endswith("nothing was done\n")
+    nobody_there = run(filled, "purge", "order-2", input="")
+    assert nobody_there.exit_code == 3
+    assert nobody_there.stderr.endswith("\nnothing was done: --yes does not ask\n")
     assert run(filled, "show", "order-2").exit_code == 0
     assert run(filled, "purge", "order-1/pay", input="y\n").exit_code == 0
     assert told(filled, "purge", "--older-than", "1", "--yes") == {"purged": 0}
@@ -295,6 +304,15 @@ def test_the_answer_no_has_a_code_of_its_own(store_dsn: str, arguments: list[str
         (["send", "a", "Paid", "--data", "{"], "--data is not JSON: "),
         (["send", "a", "Paid", "--data", "[1]"], '--data must be a JSON object, such as {"amount": 12.5}'),
         (["new", "d", "--context", "1"], "--context must be a JSON object"),
+        (["new", "d", "--context", '{"a": NaN}'], "--context is not JSON: NaN is no number of JSON"),
+        (["send", "x", "Paid", "--data", '{"a": NaN}'], "--data is not JSON: NaN is no number of JSON"),
+        (["send", "x", "Paid", "--data", '{"a": 1e999}'], "--data is not JSON: "),
+        (["new", "d", ""], "an ID must not be empty: is a variable of the shell not set?"),
+        (["new", "", "a"], "the DEFINITION must not be empty"),
+        (["send", "x", ""], "the EVENT must not be empty"),
+        (["send", "x", "Paid", "--event-id", ""], "an --event-id must not be empty"),
+        (["send", "x", "Paid\udcff"], "the EVENT must be text in the encoding of the locale, best UTF-8"),
+        (["send", "x", "Paid", "--data", '{"a": "\udcff"}'], "--data must be text in the encoding of the locale"),
         (["suspend"], "suspend what? Name an id, or those of a --definition or --status"),
         (["cancel", "a", "-d", "order"], "cancel what?"),
         (["resume", "a", "--dry-run"], "--dry-run is for a --definition or --status"),

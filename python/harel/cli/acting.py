@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, TypeVar
 from uuid import UUID, uuid4
 
 import typer
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ..engine.execution import Execution
 from ..engine.store import PostgresStore
+from ..engine.store._json import dump_model
 from ..spec.states import Event
 from .common import BAD_USE, NO, Dsn, Id, Json, Schema, connection, console, end, note, store, write_json
 
@@ -19,6 +20,7 @@ Definition = Annotated[str | None, typer.Option("--definition", "-d", help="All 
 Statuses = Annotated[list[str] | None, typer.Option("--status", "-s", help="All in any of these, in place of one.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many executions it would be.")]
 OneId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of the execution.", show_default=False)]
+Given = TypeVar("Given", str, str | None)
 JsonObject = Annotated[str, typer.Option(metavar="JSON", help="A JSON object.")]
 
 
@@ -34,7 +36,11 @@ def new(
 
     In status PENDING, for events to be sent to. Prints its id.
     """
-    execution = Execution(id=id or uuid4().hex, definition_id=definition, context=_object("--context", context))
+    execution = Execution(
+        id=_given("an ID", id) or uuid4().hex,
+        definition_id=_given("the DEFINITION", definition),
+        context=_object("--context", context),
+    )
     with connection(dsn) as session:
         made = PostgresStore(session, schema=schema, create_schema=False)
         if made.load(execution.id) is not None:
@@ -58,9 +64,13 @@ def send(
 
     To the end of its queue. Prints the event's id.
     """
-    sent = Event(id=event_id or uuid4().hex, kind=event, data=_object("--data", data))
+    sent = Event(
+        id=_given("an --event-id", event_id) or uuid4().hex,
+        kind=_given("the EVENT", event),
+        data=_object("--data", data),
+    )
     with store(dsn, schema) as functions:
-        if functions.value("send", id=id, event=sent.model_dump_json(exclude_none=True)) is None:
+        if functions.value("send", id=id, event=dump_model(sent, "the event")) is None:
             end(NO, f"there is no execution {id!r}")
     _done(as_json, {"id": id, "event_id": sent.id, "kind": event}, sent.id)
 
@@ -134,7 +144,8 @@ def _control(
             if functions.value("load", id=id) is None:
                 end(NO, f"there is no execution {id!r}")
             if not functions.value(verb, id=id):
-                end(NO, f"{id!r} cannot be {done}: it is there already, or has come to its end")
+                now = functions.rows("tree", id=id, limit=1)
+                end(NO, f"{id!r} cannot be {done}: it is {now[0]['status'] if now else 'gone'}")
             _done(as_json, {done: 1}, f"{done} {id}")
             return
         wanted = [text.upper() for text in statuses] if statuses else None
@@ -242,9 +253,25 @@ def _progress() -> Progress:
     return Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True)
 
 
+def _given(what: str, text: Given) -> Given:
+    """A text of the command line, where it was given, that is neither empty nor of another encoding."""
+    if text == "":
+        end(BAD_USE, f"{what} must not be empty: is a variable of the shell not set?")
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        end(BAD_USE, f"{what} must be text in the encoding of the locale, best UTF-8")
+    return text
+
+
+def _no_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
 def _object(option: str, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(_given(option, text), parse_constant=_no_json)
+        json.dumps(found, allow_nan=False)
     except (ValueError, RecursionError) as error:
         end(BAD_USE, f"{option} is not JSON: {error}")
     if not isinstance(found, dict):
@@ -253,9 +280,15 @@ def _object(option: str, text: str) -> dict[str, Any]:
 
 
 def _confirm(yes: bool, question: str) -> None:
-    if not yes and not typer.confirm(question, err=True):
+    try:
+        if yes or typer.confirm(question, err=True):
+            return
         note("nothing was done")
-        raise typer.Exit(NO)
+    except typer.Abort:
+        # Nobody is there to be asked, or it was Ctrl-C: the question still stands on the line.
+        typer.echo(err=True)
+        note("nothing was done: --yes does not ask")
+    raise typer.Exit(NO)
 
 
 def _done(as_json: bool, document: Any, message: str) -> None:
