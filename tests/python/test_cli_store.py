@@ -318,6 +318,9 @@ def test_the_answer_no_has_a_code_of_its_own(store_dsn: str, arguments: list[str
         (["resume", "a", "--dry-run"], "--dry-run is for a --definition or --status"),
         (["purge", "-y"], "purge what?"),
         (["purge", "a", "-y", "--archive", "f"], "--archive goes with --older-than"),
+        (["ls", "--schema", ""], "the schema name '' does not have 1 to 63 bytes"),
+        (["init", "--schema", "x" * 64], "the schema name 'xxxx"),
+        (["init", "--schema", 'a"b'], "the schema name 'a\"b' has a quote"),
         (["redrive"], "redrive what?"),
         (["redrive", "a", "--all"], "redrive what?"),
         (["redrive", "--letter", "7"], "7 is not the uuid of a letter: harel dead lists them"),
@@ -336,7 +339,19 @@ def test_what_makes_no_sense_is_told_in_one_line(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["ls", "-n", "0"], ["ls", "--nonsense"], ["nonsense"], ["trace"], ["top", "-n", "x"]]
+    "arguments",
+    [
+        ["ls", "-n", "0"],
+        ["ls", "-n", "2147483648"],
+        ["trace", "x", "-n", "2147483648"],
+        ["flow", "d", "-n", "2147483648"],
+        ["top", "--interval", "1e300"],
+        ["top", "-n", "99999999999999999999"],
+        ["ls", "--nonsense"],
+        ["nonsense"],
+        ["trace"],
+        ["top", "-n", "x"],
+    ],
 )
 def test_what_the_command_line_does_not_know_is_a_bad_use(store_dsn: str, arguments: list[str]) -> None:
     done = run(store_dsn, *arguments)

@@ -19,14 +19,14 @@ from .common import BAD_USE, NO, Dsn, Id, Json, Schema, connection, console, end
 Definition = Annotated[str | None, typer.Option("--definition", "-d", help="All of this definition, in place of one.")]
 Statuses = Annotated[list[str] | None, typer.Option("--status", "-s", help="All in any of these, in place of one.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many executions it would be.")]
-OneId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of the execution.", show_default=False)]
+OneId = Annotated[str | None, typer.Argument(metavar="ID", help="The id of the execution.", show_default=False)]
 Given = TypeVar("Given", str, str | None)
 JsonObject = Annotated[str, typer.Option(metavar="JSON", help="A JSON object.")]
 
 
 def new(
     definition: Annotated[str, typer.Argument(metavar="DEFINITION", help="What it is an execution of.")],
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Its id.", show_default="random")] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help="Its id.", show_default="random")] = None,
     context: JsonObject = "{}",
     dsn: Dsn = None,
     schema: Schema = None,

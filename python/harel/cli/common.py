@@ -26,6 +26,7 @@ from typer.core import TyperGroup
 from ..embedded import EmbeddedServer, EmbeddedServerError
 from ..engine.store import StoreError, StoreNotInstalled
 from ..engine.store._connect import connect_options, parsed
+from ..engine.store._install import check_schema_name
 from ..functions import Functions
 from ..replay.proof import Check
 from ..wording import duration, printable
@@ -48,10 +49,17 @@ Dsn = Annotated[
     ),
 ]
 Schema = Annotated[
-    str | None, typer.Option(help="The schema of the store, where it is not found by itself.", show_default=False)
+    str | None,
+    typer.Option(
+        callback=lambda name: _checked_schema(name),
+        help="The schema of the store, where it is not found by itself.",
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
+# The greatest `integer` of SQL.
+MOST = 2**31 - 1
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=MOST, help="How many to show.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the execution.")]
 
 
@@ -129,6 +137,14 @@ def checked(dsn: str | None) -> str:
     except psycopg.ProgrammingError as error:
         end(BAD_USE, str(error))
     return dsn or ""
+
+
+def _checked_schema(name: str | None) -> str | None:
+    try:
+        check_schema_name(name)
+    except ValueError as error:
+        end(BAD_USE, str(error))
+    return name
 
 
 def said(error: Exception) -> str:

@@ -24,6 +24,7 @@ from ..wording import printable
 from .common import (
     BAD_USE,
     FAILED,
+    MOST,
     NO,
     Dsn,
     Id,
@@ -197,7 +198,7 @@ def _parsed(data: str) -> Any:
 def trace(
     id: Id,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="Only the last ones.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, max=MOST, help="Only the last ones.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw it into this file instead.", dir_okay=False)] = None,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -252,7 +253,7 @@ def _timeline_cells(row: Row) -> Sequence[Any]:
 
 
 def timers(
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only those of this execution.")] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help="Only those of this execution.")] = None,
     limit: Limit = 100,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -279,7 +280,7 @@ def outbox(limit: Limit = 100, dsn: Dsn = None, schema: Schema = None, as_json: 
 
 
 def dead(
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only those of this execution.")] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help="Only those of this execution.")] = None,
     limit: Limit = 100,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -339,7 +340,10 @@ def flow(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Write it as a state diagram of Mermaid.")] = False,
     view: Annotated[bool, typer.Option("--open", help="Open the file that was drawn.")] = False,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Executions read of each status, roots and children; 0: all.")
+        int,
+        typer.Option(
+            "--limit", "-n", min=0, max=MOST, help="Executions read of each status, roots and children; 0: all."
+        ),
     ] = 5000,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -402,8 +406,10 @@ def _save(path: Path, draw: Callable[[], bytes]) -> None:
 
 
 def top(
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
-    times: Annotated[int | None, typer.Option("--times", "-n", min=1, help="So many looks, and then end.")] = None,
+    interval: Annotated[float, typer.Option(min=0.1, max=86400, help="Seconds between two looks.")] = 2.0,
+    times: Annotated[
+        int | None, typer.Option("--times", "-n", min=1, max=MOST, help="So many looks, and then end.")
+    ] = None,
     dsn: Dsn = None,
     schema: Schema = None,
     as_json: Json = False,

@@ -32,6 +32,7 @@ from ..worker import Machine, Worker
 from .common import (
     BAD_USE,
     FAILED,
+    MOST,
     NO,
     Dsn,
     Json,
@@ -157,11 +158,13 @@ def worker(
     ],
     dsn: Dsn = None,
     schema: Schema = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Messages held at once.")] = 100,
-    batch: Annotated[int, typer.Option(min=1, help="Messages claimed or settled by one call at most.")] = 50,
+    concurrency: Annotated[int, typer.Option(min=1, max=MOST, help="Messages held at once.")] = 100,
+    batch: Annotated[int, typer.Option(min=1, max=MOST, help="Messages claimed or settled by one call at most.")] = 50,
     visibility: Annotated[float, typer.Option(help="Seconds until the messages of a dead worker come back.")] = 30.0,
     on_error: Annotated[OnError, typer.Option(help="Whether a step that raises fails its execution.")] = OnError.FAIL,
-    max_attempts: Annotated[int, typer.Option(min=1, help="Deliveries before a message is a dead letter.")] = 20,
+    max_attempts: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Deliveries before a message is a dead letter.")
+    ] = 20,
     listen: Annotated[bool, typer.Option("--listen/--no-listen", help="Wake up by LISTEN, or only by polling.")] = True,
     pooler: Annotated[
         bool, typer.Option("--pooler", help="The DSN leads to a pooler, such as pgbouncer in transaction mode.")
@@ -342,7 +345,7 @@ def _replay(
 
 def bench(
     seconds: Annotated[
-        float, typer.Option("--seconds", "-t", min=0.1, help="How long each kind of call is measured.")
+        float, typer.Option("--seconds", "-t", min=0.1, max=86400, help="How long each kind of call is measured.")
     ] = 3.0,
     dsn: Dsn = None,
     as_json: Json = False,
