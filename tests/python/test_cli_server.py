@@ -153,6 +153,35 @@ def test_up_says_where_its_server_cannot_go(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def up(folder: Path) -> str:
+    """What `harel up` says where it cannot run."""
+    done = CliRunner().invoke(app, ["up", "--folder", str(folder)])
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    return done.stderr
+
+
+def test_up_takes_no_folder_that_has_other_files_in_it(short_folder: Path) -> None:
+    (short_folder / "orders.py").touch()
+    owner = short_folder.stat().st_uid
+    assert up(short_folder) == f"there are other files in {short_folder}: name a folder of its own\n"
+    assert short_folder.stat().st_uid == owner
+
+
+def test_up_says_why_there_can_be_no_folder(short_folder: Path) -> None:
+    (short_folder / "file").touch()
+    assert "Not a directory" in up(short_folder / "file" / "pg")
+    assert "name another folder" in up(short_folder / '$(touch "x")')
+    assert "name another folder" in up(short_folder / "a,b")
+
+
+def test_up_says_of_which_version_the_data_is(short_folder: Path) -> None:
+    (short_folder / "pg" / "data").mkdir(parents=True)
+    (short_folder / "pg" / "data" / "PG_VERSION").write_text("9.6\n")
+    said = up(short_folder / "pg")
+    assert said.startswith(f"the data in {short_folder / 'pg'} is of PostgreSQL 9.6 and the programs are of ")
+    assert "HAREL_PG_BIN" in said
+
+
 def test_bench_measures_and_leaves_the_database_as_it_was(dsn: str) -> None:
     before = schemas(dsn)
     done = CliRunner().invoke(app, ["bench", "--seconds", "0.1", "--json", "--dsn", dsn])
