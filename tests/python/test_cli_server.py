@@ -100,6 +100,7 @@ def test_init_without_rights_is_told_in_one_line(dsn: str) -> None:
             done = CliRunner().invoke(app, ["init", "--dsn", f"{dsn} user=cli_stranger"])
             assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
             assert "permission denied" in done.stderr
+            assert "To create a store takes CREATE on the database" in done.stderr
         finally:
             session.execute("DROP ROLE cli_stranger")
 

@@ -476,3 +476,33 @@ def test_a_reader_that_goes_away_is_no_error(filled: str) -> None:
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["doctor", "ls --json", "--version"])
+def test_a_full_disk_is_told_in_one_line(store_dsn: str, command: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "harel", *command.split()],
+            env={**os.environ, "HAREL_DSN": store_dsn}, stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "[Errno 28] No space left on device\n")
+
+
+def test_an_output_that_is_closed_is_no_error(filled: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m harel ls --json >&-"],
+        env={**os.environ, "HAREL_DSN": filled}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_no_text_is_a_bad_use(store_dsn: str) -> None:
+    done = run(store_dsn, "show", "\udcff")
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_standby_has_a_remedy(store_dsn: str) -> None:
+    done = run(f"{store_dsn} options='-c default_transaction_read_only=on'", "new", "d")
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.endswith("name a server or a role that may write.\n")

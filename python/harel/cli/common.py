@@ -75,6 +75,16 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except (psycopg.Error, StoreError, EmbeddedServerError) as error:
             end(FAILED, said(error))
+        except UnicodeEncodeError:
+            end(BAD_USE, "an argument is no text in the encoding of the locale, best UTF-8")
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:
+            # Such as a disk that is full of what was written.
+            _complain(_line(error))
+            sys.exit(FAILED)
 
 
 def new_app(**options: Any) -> typer.Typer:
@@ -117,7 +127,8 @@ def workplace(dsn: str | None, name: str) -> Iterator[tuple[str, str | None, Emb
     with connection(dsn):
         pass
     try:
-        yield dsn, schema, None
+        with creating():
+            yield dsn, schema, None
     finally:
         with connection(dsn) as session:
             session.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
@@ -159,13 +170,30 @@ def said(error: Exception) -> str:
         remedy = "; --dsn, HAREL_DSN or the PG* variables name the database"
         return _line(f"{error}{remedy if isinstance(error, psycopg.OperationalError) else ''}")
     remedy = next((text for kind, text in _REMEDIES.items() if isinstance(error, kind)), diagnosis.message_hint or "")
-    return _line(f"{diagnosis.message_primary}. {diagnosis.message_detail or ''} {remedy}")
+    return _line(" ".join(_sentence(text) for text in (diagnosis.message_primary, diagnosis.message_detail, remedy)))
 
 
 _REMEDIES = {
     psycopg.errors.UndefinedFunction: "The store is older than this program: harel init --upgrade updates it.",
     psycopg.errors.InsufficientPrivilege: "The owner of the store lets roles in: SELECT harel_grant('role', 'worker').",
+    psycopg.errors.ReadOnlySqlTransaction: (
+        "It is a standby, or default_transaction_read_only is on: name a server or a role that may write."
+    ),
 }
+
+
+def _sentence(text: str | None) -> str:
+    return f"{text}." if text and not text.endswith((".", "?", "!")) else text or ""
+
+
+@contextmanager
+def creating() -> Iterator[None]:
+    """What creates a store, for which other rights are needed than for its use."""
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        remedy = "To create a store takes CREATE on the database, or, in a schema that is there, on that: --schema."
+        end(FAILED, _line(f"{_sentence(error.diag.message_primary)} {remedy}"))
 
 
 def _line(message: object) -> str:
@@ -174,8 +202,12 @@ def _line(message: object) -> str:
 
 def end(code: int, message: str) -> NoReturn:
     """Ends with a line on standard error."""
-    console(stderr=True).print(Text(printable(message), "red"), soft_wrap=True)
+    _complain(message)
     raise typer.Exit(code)
+
+
+def _complain(message: str) -> None:
+    console(stderr=True).print(Text(printable(message), "red"), soft_wrap=True)
 
 
 def note(message: str) -> None:
@@ -191,7 +223,8 @@ def console(stderr: bool = False) -> Console:
 
 def write_json(document: Any) -> None:
     """Writes a document in one line, times as ISO 8601."""
-    everything = sys.stdout.encoding.lower().startswith("utf")
+    # There is none where it was closed.
+    everything = sys.stdout is not None and sys.stdout.encoding.lower().startswith("utf")
     print(json.dumps(document, default=_plain, ensure_ascii=not everything), flush=True)
 
 

@@ -40,6 +40,7 @@ from .common import (
     checked,
     connection,
     console,
+    creating,
     end,
     note,
     progress,
@@ -86,7 +87,8 @@ def init(
         session.add_notice_handler(lambda diagnosis: told.append(diagnosis.message_primary or ""))
         place = run_on(session, find_store(schema))
         if place is None:
-            run_on(session, create_store(schema))
+            with creating():
+                run_on(session, create_store(schema))
             place = run_on(session, find_store(schema))
         elif upgrade:
             session.execute(upgrade_script(place).encode())
@@ -401,6 +403,9 @@ def ui(
         if (error.name or "").startswith("harel"):
             raise
         end(BAD_USE, "the console is an extra: pip install 'harel[ui]'")
+    # They are handled in good order, and then raised again.
+    for number in signal.SIGTERM, signal.SIGINT:
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
         serve(
             checked(dsn),
