@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -221,6 +222,16 @@ def test_top_shows_rates_and_backlog(filled: str) -> None:
     assert [row["group_id"] for row in looks[0]["slow_steps"]] == ["order-1"]
     assert all(rate >= 0 for look in looks for rate in look["rates"].values())
     assert "steps in progress, longest first" in run(filled, "top", "-n", "1").stdout
+
+
+def test_top_breaks_no_figures_in_a_narrow_terminal(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Only a terminal has a width, and this makes it one.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for width, titles in ("40", ["executions"]), ("80", ["executions", "commits a second", "queued"]):
+        monkeypatch.setenv("COLUMNS", width)
+        shown = re.sub(r"\x1b\[[\d;]*m", "", run(filled, "top", "-n", "1").stdout)
+        assert re.search(" +\\d+ *".join(titles) + " +\\d+ *$", shown, re.MULTILINE), shown
+        assert "processed events a second" in shown
 
 
 def test_an_execution_is_made_and_sent_events(session: "psycopg.Connection[Any]", store_dsn: str) -> None:

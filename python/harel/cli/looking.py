@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.columns import Columns
 from rich.console import Group
 from rich.json import JSON
 from rich.live import Live
@@ -467,8 +468,8 @@ def _board(look: Mapping[str, Any]) -> Group:
         }
         | {"overdue for": seconds(stats["oldest_overdue"])},
     ]
-    figures = Table.grid(padding=(0, 5))
-    figures.add_row(*map(_figures, columns))
+    # As many beside each other as the terminal has room for.
+    figures = Columns(map(_figures, columns), padding=(0, 5))
     parts: list[Any] = [Text.assemble(("harel  ", "bold"), clock(look["at"])), Text(), figures]
     for title, rows in ("steps in progress, longest first", look["slow_steps"]), ("waiting longest", look["waiting"]):
         if rows:
