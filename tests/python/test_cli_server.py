@@ -250,3 +250,13 @@ def test_a_host_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("connection timeout expired")
     assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_again_and_again_leaves_no_server_behind(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(short_folder))
+    with running("bench", "--seconds", "60") as process:
+        wait_for(lambda: any(short_folder.glob("harel-*/.s.PGSQL.5432")))
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+    assert list(short_folder.glob("harel-*")) == []

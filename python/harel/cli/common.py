@@ -116,8 +116,9 @@ def workplace(dsn: str | None, name: str) -> Iterator[tuple[str, str | None, Emb
 
     Gives the DSN, the schema, and the server if it is our own.
     """
-    # Ended in these ways too, nothing is left behind.
-    when_ended(lambda number, _: sys.exit(128 + number))
+    # However it ends, nothing is left behind.
+    when_ended(_once)
+    signal.signal(signal.SIGINT, _once)
     if not dsn:
         with EmbeddedServer() as server:
             yield server.dsn, None, server
@@ -132,6 +133,15 @@ def workplace(dsn: str | None, name: str) -> Iterator[tuple[str, str | None, Emb
     finally:
         with connection(dsn) as session:
             session.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+def _once(number: int, frame: FrameType | None) -> None:
+    # A second Ctrl-C must not end what cleans up after the first, nor pg_ctl, which inherits this.
+    for ending in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(ending, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
 
 
 def when_ended(handler: Callable[[int, FrameType | None], object]) -> None:
