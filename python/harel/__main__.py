@@ -1,5 +1,6 @@
 """`harel`, and `python -m harel`: the command line."""
 
+import signal
 import sys
 
 
@@ -11,6 +12,8 @@ def main() -> None:
         if error.name not in ("rich", "typer"):
             raise
         sys.exit("harel: the command line is an extra: pip install 'harel[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     app(prog_name="harel")
 
 

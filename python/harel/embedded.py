@@ -25,6 +25,9 @@ from .engine.store._install import extension_folder
 # A server refuses to run as root. This user owns nothing, and every system has it.
 UNPRIVILEGED_USER = "nobody"
 
+# pg_ctl passes the path to a shell, and the server takes a comma for the end of it.
+_SPECIAL = '"$`\\,\n'
+
 # The longest path of a Unix socket is 107 bytes.
 _LONGEST_FOLDER = 107 - len("/.s.PGSQL.5432")
 
@@ -55,17 +58,28 @@ class EmbeddedServer:
         """Starts the server and waits until it takes connections. Raises EmbeddedServerError."""
         if len(os.fsencode(self.folder)) > _LONGEST_FOLDER:
             raise EmbeddedServerError(f"the path {self.folder} is too long for a socket: name a shorter folder")
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._hand_over(self.folder)
-        self._check_that_it_can_be_entered()
-        self._make_programs_reachable()
-        if not self._data.exists():
-            self._create()
-        elif self._runs():
-            raise EmbeddedServerError(f"a server runs in {self.folder} already: {self.uri}")
-        if self._extensions.exists():
-            # Of a version that may be newer than the data.
-            self._offer_extension()
+        if any(character in _SPECIAL for character in str(self.folder)):
+            raise EmbeddedServerError(
+                f"the path {self.folder} has one of {' '.join(_SPECIAL[:-1])}: name another folder"
+            )
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check_that_it_is_its_own()
+            self._hand_over(self.folder)
+            self._check_that_it_can_be_entered()
+            self._make_programs_reachable()
+            if not self._data.exists():
+                self._create()
+            elif self._runs():
+                raise EmbeddedServerError(f"a server runs in {self.folder} already: {self.uri}")
+            self._check_that_it_is_of_this_version()
+            if self._extensions.exists():
+                # Of a version that may be newer than the data.
+                self._offer_extension()
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"no server can be in {self.folder}: {error.strerror} ({error.filename}): name another folder"
+            ) from error
         self._run("pg_ctl", "start", "--wait", "--silent", f"--log={self._log}")
 
     def stop(self, mode: str = "fast") -> None:
@@ -87,6 +101,21 @@ class EmbeddedServer:
         with suppress(EmbeddedServerError):
             self.stop("immediate" if self._temporary else "fast")
         self._remove()
+
+    def _check_that_it_is_its_own(self) -> None:
+        # Of root's, it is given away.
+        others = {path.name for path in self.folder.iterdir()} - {"share", "programs", self._log.name}
+        if others and not self._data.exists():
+            raise EmbeddedServerError(f"there are other files in {self.folder}: name a folder of its own")
+
+    def _check_that_it_is_of_this_version(self) -> None:
+        version, programs = self._data / "PG_VERSION", self._major_version()
+        found = version.read_text().strip() if version.exists() else "no PostgreSQL"
+        if found != str(programs):
+            raise EmbeddedServerError(
+                f"the data in {self.folder} is of PostgreSQL {found} and the programs are of {programs}: name another "
+                f"folder, or let HAREL_PG_BIN name other programs"
+            )
 
     def _check_that_it_can_be_entered(self) -> None:
         if os.geteuid() != 0:

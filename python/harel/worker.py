@@ -442,7 +442,7 @@ class Worker:
     def _heartbeat(self, still: threading.Event) -> None:
         """Prolongs the leases of steps that take long, in a thread of its own: a step may block the event loop."""
         transport: PostgresTransport | None = None
-        interval = self._visibility / 3
+        interval = min(self._visibility / 3, threading.TIMEOUT_MAX)
         while not still.wait(interval):
             now = time.monotonic()
             old = [lease for lease, since in list(self._held.values()) if now - since >= interval]

@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,13 @@ def running(*arguments: str) -> "Iterator[subprocess.Popen[str]]":
         finally:
             if process.poll() is None:
                 process.terminate()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def schemas(dsn: str) -> set[str]:
@@ -92,6 +101,7 @@ def test_init_without_rights_is_told_in_one_line(dsn: str) -> None:
             done = CliRunner().invoke(app, ["init", "--dsn", f"{dsn} user=cli_stranger"])
             assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
             assert "permission denied" in done.stderr
+            assert "To create a store takes CREATE on the database" in done.stderr
         finally:
             session.execute("DROP ROLE cli_stranger")
 
@@ -156,6 +166,35 @@ def test_up_says_where_its_server_cannot_go(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def up(folder: Path) -> str:
+    """What `harel up` says where it cannot run."""
+    done = CliRunner().invoke(app, ["up", "--folder", str(folder)])
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    return done.stderr
+
+
+def test_up_takes_no_folder_that_has_other_files_in_it(short_folder: Path) -> None:
+    (short_folder / "orders.py").touch()
+    owner = short_folder.stat().st_uid
+    assert up(short_folder) == f"there are other files in {short_folder}: name a folder of its own\n"
+    assert short_folder.stat().st_uid == owner
+
+
+def test_up_says_why_there_can_be_no_folder(short_folder: Path) -> None:
+    (short_folder / "file").touch()
+    assert "Not a directory" in up(short_folder / "file" / "pg")
+    assert "name another folder" in up(short_folder / '$(touch "x")')
+    assert "name another folder" in up(short_folder / "a,b")
+
+
+def test_up_says_of_which_version_the_data_is(short_folder: Path) -> None:
+    (short_folder / "pg" / "data").mkdir(parents=True)
+    (short_folder / "pg" / "data" / "PG_VERSION").write_text("9.6\n")
+    said = up(short_folder / "pg")
+    assert said.startswith(f"the data in {short_folder / 'pg'} is of PostgreSQL 9.6 and the programs are of ")
+    assert "HAREL_PG_BIN" in said
+
+
 def test_bench_measures_and_leaves_the_database_as_it_was(dsn: str) -> None:
     before = schemas(dsn)
     done = CliRunner().invoke(app, ["bench", "--seconds", "0.1", "--json", "--dsn", dsn])
@@ -185,3 +224,51 @@ def test_the_demo_and_a_replay_tell_their_proof_as_json(dsn: str, tmp_path: Path
         assert all(check["holds"] and check["compared"] >= 0 for check in result["checks"])
         assert "Proof, a query each" in done.stderr
     assert schemas(dsn) == set()
+
+
+@pytest.mark.parametrize("command", [["demo"], ["bench"]])
+def test_a_dsn_that_cannot_be_read_is_not_shown(command: list[str]) -> None:
+    done = CliRunner().invoke(app, [*command, "--dsn", "postgres//me:secret-word@host/app"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "the DSN is no connection string or URI that libpq understands\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_bench_that_is_ended_leaves_no_schema_behind(dsn: str, number: signal.Signals) -> None:
+    before = schemas(dsn)
+    with running("bench", "--seconds", "60", "--dsn", dsn) as process:
+        wait_for(lambda: schemas(dsn) != before)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert schemas(dsn) == before
+
+
+def test_a_closed_terminal_ends_the_server(short_folder: Path) -> None:
+    with running("up", "--folder", str(short_folder / "pg")) as process:
+        assert process.stdout is not None
+        dsn = process.stdout.readline().strip()
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(dsn)
+
+
+def test_a_host_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "2")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        done = CliRunner().invoke(app, ["bench", "--dsn", f"host=127.0.0.1 port={mute.getsockname()[1]} user=me"])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("connection timeout expired")
+    assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_again_and_again_leaves_no_server_behind(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(short_folder))
+    with running("bench", "--seconds", "60") as process:
+        wait_for(lambda: any(short_folder.glob("harel-*/.s.PGSQL.5432")))
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+    assert list(short_folder.glob("harel-*")) == []

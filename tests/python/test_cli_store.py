@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -223,6 +224,16 @@ def test_top_shows_rates_and_backlog(filled: str) -> None:
     assert "steps in progress, longest first" in run(filled, "top", "-n", "1").stdout
 
 
+def test_top_breaks_no_figures_in_a_narrow_terminal(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Only a terminal has a width, and this makes it one.
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for width, titles in ("40", ["executions"]), ("80", ["executions", "commits a second", "queued"]):
+        monkeypatch.setenv("COLUMNS", width)
+        shown = re.sub(r"\x1b\[[\d;]*m", "", run(filled, "top", "-n", "1").stdout)
+        assert re.search(" +\\d+ *".join(titles) + " +\\d+ *$", shown, re.MULTILINE), shown
+        assert "processed events a second" in shown
+
+
 def test_an_execution_is_made_and_sent_events(session: "psycopg.Connection[Any]", store_dsn: str) -> None:
     assert told(store_dsn, "new", "order", "o-1", "--context", '{"a": 1}') == {"id": "o-1", "definition_id": "order"}
     assert run(store_dsn, "send", "o-1", "Paid", "--data", '{"by": "card"}', "--event-id", "e-1").stdout == "e-1\n"
@@ -238,6 +249,12 @@ def test_an_execution_is_made_and_sent_events(session: "psycopg.Connection[Any]"
     assert (again.exit_code, again.stderr) == (3, "there is an execution 'o-1' already\n")
 
 
+def test_half_a_surrogate_pair_is_sent_as_it_was_given(session: "psycopg.Connection[Any]", store_dsn: str) -> None:
+    PostgresStore(session).save(Execution(id="x", definition_id="d"))
+    assert run(store_dsn, "send", "x", "Paid", "--data", '{"a": "\\ud800"}').exit_code == 0
+    assert session.execute("SELECT event FROM transport_messages").fetchall()[0][0].count("\\ud800") == 1
+
+
 def test_executions_are_suspended_resumed_and_cancelled(filled: str) -> None:
     assert told(filled, "suspend", "order-1") == {"suspended": 1}
     assert [row["id"] for row in told(filled, "ls", "-s", "SUSPENDED")["items"]] == ["order-1", "order-1/pay"]
@@ -247,13 +264,16 @@ def test_executions_are_suspended_resumed_and_cancelled(filled: str) -> None:
     assert told(filled, "cancel", "-d", "order", "-s", "running") == {"cancelled": 2, "matching": 2}
     done = run(filled, "resume", "order-1")
     assert (done.exit_code, done.stdout) == (3, "")
-    assert "'order-1' cannot be resumed" in done.stderr
+    assert done.stderr == "'order-1' cannot be resumed: it is CANCELLED\n"
 
 
 def test_executions_are_purged(filled: str, session: "psycopg.Connection[Any]") -> None:
     declined = run(filled, "purge", "order-2", input="n\n")
     assert declined.exit_code == 3
     assert declined.stderr.endswith("nothing was done\n")
+    nobody_there = run(filled, "purge", "order-2", input="")
+    assert nobody_there.exit_code == 3
+    assert nobody_there.stderr.endswith("\nnothing was done: --yes does not ask\n")
     assert run(filled, "show", "order-2").exit_code == 0
     assert run(filled, "purge", "order-1/pay", input="y\n").exit_code == 0
     assert told(filled, "purge", "--older-than", "1", "--yes") == {"purged": 0}
@@ -305,16 +325,27 @@ def test_the_answer_no_has_a_code_of_its_own(store_dsn: str, arguments: list[str
         (["send", "a", "Paid", "--data", "{"], "--data is not JSON: "),
         (["send", "a", "Paid", "--data", "[1]"], '--data must be a JSON object, such as {"amount": 12.5}'),
         (["new", "d", "--context", "1"], "--context must be a JSON object"),
+        (["new", "d", "--context", '{"a": NaN}'], "--context is not JSON: NaN is no number of JSON"),
+        (["send", "x", "Paid", "--data", '{"a": NaN}'], "--data is not JSON: NaN is no number of JSON"),
+        (["send", "x", "Paid", "--data", '{"a": 1e999}'], "--data is not JSON: "),
+        (["new", "d", ""], "an ID must not be empty: is a variable of the shell not set?"),
+        (["new", "", "a"], "the DEFINITION must not be empty"),
+        (["send", "x", ""], "the EVENT must not be empty"),
+        (["send", "x", "Paid", "--event-id", ""], "an --event-id must not be empty"),
+        (["send", "x", "Paid\udcff"], "the EVENT must be text in the encoding of the locale, best UTF-8"),
+        (["send", "x", "Paid", "--data", '{"a": "\udcff"}'], "--data must be text in the encoding of the locale"),
         (["suspend"], "suspend what? Name an id, or those of a --definition or --status"),
         (["cancel", "a", "-d", "order"], "cancel what?"),
         (["resume", "a", "--dry-run"], "--dry-run is for a --definition or --status"),
         (["purge", "-y"], "purge what?"),
         (["purge", "a", "-y", "--archive", "f"], "--archive goes with --older-than"),
+        (["ls", "--schema", ""], "the schema name '' does not have 1 to 63 bytes"),
+        (["init", "--schema", "x" * 64], "the schema name 'xxxx"),
+        (["init", "--schema", 'a"b'], "the schema name 'a\"b' has a quote"),
         (["redrive"], "redrive what?"),
         (["redrive", "a", "--all"], "redrive what?"),
         (["redrive", "--letter", "7"], "7 is not the uuid of a letter: harel dead lists them"),
-        (["init", "--schema", 'a"b'], "the schema name 'a\"b' has a quote"),
-        (["show", "\udcff"], "an argument is no text of this machine's encoding"),
+        (["show", "\udcff"], "an argument is no text in the encoding of the locale"),
         (["flow", "d", "-o", "flow.txt"], "flow.txt: the name of a picture ends in one of .svg, .png, .mmd, .dot"),
         (["flow", "d", "-o", "/nowhere/flow.svg"], "/nowhere/flow.svg: No such file or directory"),
     ],
@@ -330,7 +361,19 @@ def test_what_makes_no_sense_is_told_in_one_line(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["ls", "-n", "0"], ["ls", "--nonsense"], ["nonsense"], ["trace"], ["top", "-n", "x"]]
+    "arguments",
+    [
+        ["ls", "-n", "0"],
+        ["ls", "-n", "2147483648"],
+        ["trace", "x", "-n", "2147483648"],
+        ["flow", "d", "-n", "2147483648"],
+        ["top", "--interval", "1e300"],
+        ["top", "-n", "99999999999999999999"],
+        ["ls", "--nonsense"],
+        ["nonsense"],
+        ["trace"],
+        ["top", "-n", "x"],
+    ],
 )
 def test_what_the_command_line_does_not_know_is_a_bad_use(store_dsn: str, arguments: list[str]) -> None:
     done = run(store_dsn, *arguments)
@@ -455,3 +498,33 @@ def test_a_reader_that_goes_away_is_no_error(filled: str) -> None:
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["doctor", "ls --json", "--version"])
+def test_a_full_disk_is_told_in_one_line(store_dsn: str, command: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "harel", *command.split()],
+            env={**os.environ, "HAREL_DSN": store_dsn}, stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "[Errno 28] No space left on device\n")
+
+
+def test_an_output_that_is_closed_is_no_error(filled: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m harel ls --json >&-"],
+        env={**os.environ, "HAREL_DSN": filled}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_no_text_is_a_bad_use(store_dsn: str) -> None:
+    done = run(store_dsn, "show", "\udcff")
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_standby_has_a_remedy(store_dsn: str) -> None:
+    done = run(f"{store_dsn} options='-c default_transaction_read_only=on'", "new", "d")
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.endswith("name a server or a role that may write.\n")

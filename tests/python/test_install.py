@@ -258,7 +258,7 @@ def test_a_schema_may_have_a_name_that_needs_quoting(dsn: str, kind: str, schema
         session.execute(SQL("SELECT {}.harel_grant(current_user, 'none')").format(Identifier(schema)))
 
 
-@pytest.mark.parametrize("schema", ["it's", 'a"b', "a\\b", "a$b"])
+@pytest.mark.parametrize("schema", ["it's", 'a"b', "a\\b", "a$b", "", "x" * 64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_name_that_no_extension_can_have_is_refused(dsn: str, kind: str, schema: str) -> None:
     with pytest.raises(ValueError, match="the schema name"), opened(kind, dsn, schema=schema):

@@ -205,7 +205,7 @@ def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, o
         finally:
             process.send_signal(signal.SIGINT if "--token" in options else signal.SIGTERM)
         rest, errors = process.communicate(timeout=30)
-        assert rest == ""
+        assert (process.returncode, rest) == (0, "")
         assert "Traceback" not in errors
         assert found[4] not in errors
 
@@ -215,6 +215,7 @@ def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, o
     [
         (["--host", "0.0.0.0", "--token", ""], "anybody could look"),
         (["--host", "192.0.2.1"], "cannot be served on 192.0.2.1"),
+        (["--host", ""], "it has no address"),
     ],
 )
 def test_the_command_says_why_it_does_not_serve(options: list[str], words: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, TypeVar
 from uuid import UUID, uuid4
 
 import typer
@@ -17,13 +17,14 @@ from .common import BAD_USE, NO, Dsn, Id, Json, Schema, busy, connection, consol
 Definition = Annotated[str | None, typer.Option("--definition", "-d", help="All of this definition, in place of one.")]
 Statuses = Annotated[list[str] | None, typer.Option("--status", "-s", help="All in any of these, in place of one.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many executions it would be.")]
-OneId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The id of the execution.", show_default=False)]
+OneId = Annotated[str | None, typer.Argument(metavar="ID", help="The id of the execution.", show_default=False)]
+Given = TypeVar("Given", str, str | None)
 JsonObject = Annotated[str, typer.Option(metavar="JSON", help="A JSON object.")]
 
 
 def new(
     definition: Annotated[str, typer.Argument(metavar="DEFINITION", help="What it is an execution of.")],
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Its id.", show_default="random")] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help="Its id.", show_default="random")] = None,
     context: JsonObject = "{}",
     dsn: Dsn = None,
     schema: Schema = None,
@@ -33,7 +34,11 @@ def new(
 
     In status PENDING, for events to be sent to. Prints its id.
     """
-    execution = Execution(id=id or uuid4().hex, definition_id=definition, context=_object("--context", context))
+    execution = Execution(
+        id=_given("an ID", id) or uuid4().hex,
+        definition_id=_given("the DEFINITION", definition),
+        context=_object("--context", context),
+    )
     with connection(dsn) as session:
         made = PostgresStore(session, schema=schema, create_schema=False)
         if made.load(execution.id) is not None:
@@ -57,7 +62,11 @@ def send(
 
     To the end of its queue. Prints the event's id.
     """
-    sent = Event(id=event_id or uuid4().hex, kind=event, data=_object("--data", data))
+    sent = Event(
+        id=_given("an --event-id", event_id) or uuid4().hex,
+        kind=_given("the EVENT", event),
+        data=_object("--data", data),
+    )
     with store(dsn, schema) as functions:
         if functions.value("send", id=id, event=dump_event(sent, f"the event {event!r}")) is None:
             end(NO, f"there is no execution {id!r}")
@@ -133,7 +142,8 @@ def _control(
             if functions.value("load", id=id) is None:
                 end(NO, f"there is no execution {id!r}")
             if not functions.value(verb, id=id):
-                end(NO, f"{id!r} cannot be {done}: it is there already, or has come to its end")
+                now = functions.rows("tree", id=id, limit=1)
+                end(NO, f"{id!r} cannot be {done}: it is {now[0]['status'] if now else 'gone'}")
             _done(as_json, {done: 1}, f"{done} {id}")
             return
         wanted = [text.upper() for text in statuses] if statuses else None
@@ -227,9 +237,25 @@ def _repeat(done: str, call: Callable[[], int]) -> int:
     return total
 
 
+def _given(what: str, text: Given) -> Given:
+    """A text of the command line, where it was given, that is neither empty nor of another encoding."""
+    if text == "":
+        end(BAD_USE, f"{what} must not be empty: is a variable of the shell not set?")
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        end(BAD_USE, f"{what} must be text in the encoding of the locale, best UTF-8")
+    return text
+
+
+def _no_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
 def _object(option: str, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = json.loads(_given(option, text), parse_constant=_no_json)
+        json.dumps(found, allow_nan=False)
     except (ValueError, RecursionError) as error:
         end(BAD_USE, f"{option} is not JSON: {error}")
     if not isinstance(found, dict):
@@ -238,9 +264,15 @@ def _object(option: str, text: str) -> dict[str, Any]:
 
 
 def _confirm(yes: bool, question: str) -> None:
-    if not yes and not typer.confirm(question, err=True):
+    try:
+        if yes or typer.confirm(question, err=True):
+            return
         note("nothing was done")
-        raise typer.Exit(NO)
+    except typer.Abort:
+        # Nobody is there to be asked, or it was Ctrl-C: the question still stands on the line.
+        typer.echo(err=True)
+        note("nothing was done: --yes does not ask")
+    raise typer.Exit(NO)
 
 
 def _done(as_json: bool, document: Any, message: str) -> None:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from io import TextIOWrapper
+from types import FrameType
 from typing import Annotated, Any, NoReturn
 from uuid import uuid4
 
@@ -24,6 +26,7 @@ from typer.core import TyperGroup
 from ..embedded import EmbeddedServer, EmbeddedServerError
 from ..engine.store import StoreError, StoreNotInstalled
 from ..engine.store._connect import connect_options, parsed
+from ..engine.store._install import check_schema_name
 from ..functions import Functions
 from ..replay.proof import Check
 from ..wording import duration, printable
@@ -46,10 +49,17 @@ Dsn = Annotated[
     ),
 ]
 Schema = Annotated[
-    str | None, typer.Option(help="The schema of the store, where it is not found by itself.", show_default=False)
+    str | None,
+    typer.Option(
+        callback=lambda name: _checked_schema(name),
+        help="The schema of the store, where it is not found by itself.",
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")]
+# The greatest `integer` of SQL.
+MOST = 2**31 - 1
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=MOST, help="How many to show.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the execution.")]
 
 
@@ -67,7 +77,15 @@ class Commands(TyperGroup):
             end(FAILED, said(error))
         except UnicodeEncodeError:
             # Bytes of an argument, which Python hands on as halves of surrogate pairs.
-            end(BAD_USE, "an argument is no text of this machine's encoding")
+            end(BAD_USE, "an argument is no text in the encoding of the locale, best UTF-8")
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:
+            # Such as a disk that is full of what was written.
+            _complain(_line(error))
+            sys.exit(FAILED)
 
 
 def new_app(**options: Any) -> typer.Typer:
@@ -99,16 +117,39 @@ def workplace(dsn: str | None, name: str) -> Iterator[tuple[str, str | None, Emb
 
     Gives the DSN, the schema, and the server if it is our own.
     """
+    # However it ends, nothing is left behind.
+    when_ended(_once)
+    signal.signal(signal.SIGINT, _once)
     if not dsn:
         with EmbeddedServer() as server:
             yield server.dsn, None, server
         return
     schema = f"harel_{name}_{uuid4().hex[:8]}"
+    # A host that does not answer is found out here.
+    with connection(dsn):
+        pass
     try:
-        yield checked(dsn), schema, None
+        with creating():
+            yield dsn, schema, None
     finally:
-        with psycopg.connect(dsn) as session:
+        with connection(dsn) as session:
             session.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+def _once(number: int, frame: FrameType | None) -> None:
+    # A second Ctrl-C must not end what cleans up after the first, nor pg_ctl, which inherits this.
+    for ending in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(ending, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+def when_ended(handler: Callable[[int, FrameType | None], object]) -> None:
+    """Handles SIGTERM and SIGHUP, of a terminal that is closed, unless they are ignored, as nohup does."""
+    for number in signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def checked(dsn: str | None) -> str:
@@ -118,6 +159,14 @@ def checked(dsn: str | None) -> str:
     except psycopg.ProgrammingError as error:
         end(BAD_USE, str(error))
     return dsn or ""
+
+
+def _checked_schema(name: str | None) -> str | None:
+    try:
+        check_schema_name(name)
+    except ValueError as error:
+        end(BAD_USE, str(error))
+    return name
 
 
 def said(error: Exception) -> str:
@@ -132,13 +181,30 @@ def said(error: Exception) -> str:
         remedy = "; --dsn, HAREL_DSN or the PG* variables name the database"
         return _line(f"{error}{remedy if isinstance(error, psycopg.OperationalError) else ''}")
     remedy = next((text for kind, text in _REMEDIES.items() if isinstance(error, kind)), diagnosis.message_hint or "")
-    return _line(f"{diagnosis.message_primary}. {diagnosis.message_detail or ''} {remedy}")
+    return _line(" ".join(_sentence(text) for text in (diagnosis.message_primary, diagnosis.message_detail, remedy)))
 
 
 _REMEDIES = {
     psycopg.errors.UndefinedFunction: "The store is older than this program: harel init --upgrade updates it.",
     psycopg.errors.InsufficientPrivilege: "The owner of the store lets roles in: SELECT harel_grant('role', 'worker').",
+    psycopg.errors.ReadOnlySqlTransaction: (
+        "It is a standby, or default_transaction_read_only is on: name a server or a role that may write."
+    ),
 }
+
+
+def _sentence(text: str | None) -> str:
+    return f"{text}." if text and not text.endswith((".", "?", "!")) else text or ""
+
+
+@contextmanager
+def creating() -> Iterator[None]:
+    """What creates a store, for which other rights are needed than for its use."""
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        remedy = "To create a store takes CREATE on the database, or, in a schema that is there, on that: --schema."
+        end(FAILED, _line(f"{_sentence(error.diag.message_primary)} {remedy}"))
 
 
 def _line(message: object) -> str:
@@ -147,8 +213,12 @@ def _line(message: object) -> str:
 
 def end(code: int, message: str) -> NoReturn:
     """Ends with a line on standard error."""
-    console(stderr=True).print(Text(printable(message), "red"), soft_wrap=True)
+    _complain(message)
     raise typer.Exit(code)
+
+
+def _complain(message: str) -> None:
+    console(stderr=True).print(Text(printable(message), "red"), soft_wrap=True)
 
 
 def note(message: str) -> None:
@@ -164,7 +234,8 @@ def console(stderr: bool = False) -> Console:
 
 def write_json(document: Any) -> None:
     """Writes a document in one line, times as ISO 8601."""
-    everything = sys.stdout.encoding.lower().startswith("utf")
+    # There is none where it was closed.
+    everything = sys.stdout is not None and sys.stdout.encoding.lower().startswith("utf")
     print(json.dumps(document, default=_plain, ensure_ascii=not everything), flush=True)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.columns import Columns
 from rich.console import Group
 from rich.json import JSON
 from rich.live import Live
@@ -24,6 +25,7 @@ from ..wording import printable
 from .common import (
     BAD_USE,
     FAILED,
+    MOST,
     NO,
     Dsn,
     Id,
@@ -198,7 +200,7 @@ def _parsed(data: str) -> Any:
 def trace(
     id: Id,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what happens, until Ctrl-C.")] = False,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="Only the last ones.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, max=MOST, help="Only the last ones.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Draw it into this file instead.", dir_okay=False)] = None,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -253,7 +255,7 @@ def _timeline_cells(row: Row) -> Sequence[Any]:
 
 
 def timers(
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only those of this execution.")] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help="Only those of this execution.")] = None,
     limit: Limit = 100,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -280,7 +282,7 @@ def outbox(limit: Limit = 100, dsn: Dsn = None, schema: Schema = None, as_json: 
 
 
 def dead(
-    id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Only those of this execution.")] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help="Only those of this execution.")] = None,
     limit: Limit = 100,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -340,7 +342,10 @@ def flow(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Write it as a state diagram of Mermaid.")] = False,
     view: Annotated[bool, typer.Option("--open", help="Open the file that was drawn.")] = False,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Executions read of each status, roots and children; 0: all.")
+        int,
+        typer.Option(
+            "--limit", "-n", min=0, max=MOST, help="Executions read of each status, roots and children; 0: all."
+        ),
     ] = 5000,
     dsn: Dsn = None,
     schema: Schema = None,
@@ -403,8 +408,10 @@ def _save(path: Path, draw: Callable[[], bytes]) -> None:
 
 
 def top(
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
-    times: Annotated[int | None, typer.Option("--times", "-n", min=1, help="So many looks, and then end.")] = None,
+    interval: Annotated[float, typer.Option(min=0.1, max=86400, help="Seconds between two looks.")] = 2.0,
+    times: Annotated[
+        int | None, typer.Option("--times", "-n", min=1, max=MOST, help="So many looks, and then end.")
+    ] = None,
     dsn: Dsn = None,
     schema: Schema = None,
     as_json: Json = False,
@@ -462,8 +469,8 @@ def _board(look: Mapping[str, Any]) -> Group:
         }
         | {"overdue for": seconds(stats["oldest_overdue"])},
     ]
-    figures = Table.grid(padding=(0, 5))
-    figures.add_row(*map(_figures, columns))
+    # As many beside each other as the terminal has room for.
+    figures = Columns(map(_figures, columns), padding=(0, 5))
     parts: list[Any] = [Text.assemble(("harel  ", "bold"), clock(look["at"])), Text(), figures]
     for title, rows in ("steps in progress, longest first", look["slow_steps"]), ("waiting longest", look["waiting"]):
         if rows:

@@ -32,6 +32,7 @@ from ..worker import Machine, Worker
 from .common import (
     BAD_USE,
     FAILED,
+    MOST,
     NO,
     Dsn,
     Json,
@@ -39,12 +40,14 @@ from .common import (
     checked,
     connection,
     console,
+    creating,
     end,
     note,
     progress,
     proved,
     said,
     table,
+    when_ended,
     workplace,
     write_json,
     write_rows,
@@ -88,7 +91,8 @@ def init(
                 made = create_store(schema)
             except ValueError as error:
                 end(BAD_USE, str(error))
-            run_on(session, made)
+            with creating():
+                run_on(session, made)
             place = run_on(session, find_store(schema))
         elif upgrade:
             session.execute(upgrade_script(place).encode())
@@ -117,7 +121,7 @@ def up(
     With the store in it, until Ctrl-C. Prints its DSN, and keeps its data in a folder for the next time. It listens on
     a socket in its folder only, and asks for no password.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    when_ended(signal.default_int_handler)
     try:
         with EmbeddedServer(folder.absolute()) as server:
             with psycopg.connect(server.dsn, autocommit=True) as session:
@@ -160,11 +164,13 @@ def worker(
     ],
     dsn: Dsn = None,
     schema: Schema = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Messages held at once.")] = 100,
-    batch: Annotated[int, typer.Option(min=1, help="Messages claimed or settled by one call at most.")] = 50,
+    concurrency: Annotated[int, typer.Option(min=1, max=MOST, help="Messages held at once.")] = 100,
+    batch: Annotated[int, typer.Option(min=1, max=MOST, help="Messages claimed or settled by one call at most.")] = 50,
     visibility: Annotated[float, typer.Option(help="Seconds until the messages of a dead worker come back.")] = 30.0,
     on_error: Annotated[OnError, typer.Option(help="Whether a step that raises fails its execution.")] = OnError.FAIL,
-    max_attempts: Annotated[int, typer.Option(min=1, help="Deliveries before a message is a dead letter.")] = 20,
+    max_attempts: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Deliveries before a message is a dead letter.")
+    ] = 20,
     listen: Annotated[bool, typer.Option("--listen/--no-listen", help="Wake up by LISTEN, or only by polling.")] = True,
     pooler: Annotated[
         bool, typer.Option("--pooler", help="The DSN leads to a pooler, such as pgbouncer in transaction mode.")
@@ -216,8 +222,6 @@ def demo(
     every event was applied once and in order all the same. On a server of its own, or in a schema of its own on the one
     that --dsn names, which is not crashed. The exit code is 0 only if the proof holds.
     """
-    # Ended in this way too, the demo leaves no server behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         with workplace(dsn, "demo") as (where, schema, server):
             checks = Run(orders, console(stderr=as_json), where, schema, server).run()
@@ -245,8 +249,6 @@ def replay(
     Without --dsn on a server of its own; another server is not crashed, and is left as it was. The exit code is 0 only
     if the proof holds; 2 is a log that cannot be read.
     """
-    # Ended in this way too, it leaves no server behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         log = read_log(file)
         with workplace(dsn, "replay") as (where, schema, server):
@@ -349,7 +351,7 @@ def _replay(
 
 def bench(
     seconds: Annotated[
-        float, typer.Option("--seconds", "-t", min=0.1, help="How long each kind of call is measured.")
+        float, typer.Option("--seconds", "-t", min=0.1, max=86400, help="How long each kind of call is measured.")
     ] = 3.0,
     dsn: Dsn = None,
     as_json: Json = False,
@@ -405,6 +407,9 @@ def ui(
         if (error.name or "").startswith("harel"):
             raise
         end(BAD_USE, "the console is an extra: pip install 'harel[ui]'")
+    # They are handled in good order, and then raised again.
+    for number in signal.SIGTERM, signal.SIGINT:
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
         serve(
             checked(dsn),

@@ -29,6 +29,8 @@ def serve(
     on this host can then do without. The rest is as in create_app(). Raises ValueError for no token on another address,
     OSError where the address cannot be bound, and psycopg.ProgrammingError as create_app() does.
     """
+    if not host:
+        raise ValueError("it has no address: 127.0.0.1 is for this host only, 0.0.0.0 for all")
     if token == "" and not _is_loopback(host):
         raise ValueError(f"on {host} anybody could look: give a token, or leave it out to have one made")
     secret = secrets.token_urlsafe(24) if token is None else token or None

@@ -66,7 +66,8 @@ def install_script(schema: str | None = None) -> str:
 
     It takes the extension where the server offers it, and otherwise creates the same objects directly. Where the store
     exists it does nothing. `schema` is created if need be; None is the first schema of the search path.
-    Raises ValueError for a schema name with a quote, backslash or dollar sign, which no extension can be created in.
+    Raises ValueError for a schema name with a quote, backslash or dollar sign, which no extension can be created in,
+    and for one that is empty or longer than 63 bytes.
     """
     return _statement("install.sql", schema, f"harel--{VERSION}.sql")
 
@@ -80,9 +81,18 @@ def upgrade_script(schema: str | None = None) -> str:
     return _statement("upgrade.sql", schema, f"harel--{PREVIOUS}--{VERSION}.sql")
 
 
-def _statement(template: str, schema: str | None, script: str) -> str:
-    if schema is not None and any(c in schema for c in "\"'$\\\0"):
+def check_schema_name(schema: str | None) -> None:
+    """Raises ValueError for a name that no store can be created in."""
+    if schema is None:
+        return
+    if any(c in schema for c in "\"'$\\\0"):
         raise ValueError(f"the schema name {schema!r} has a quote, a backslash, a dollar sign or a NUL")
+    if not 0 < len(schema.encode(errors="replace")) < 64:
+        raise ValueError(f"the schema name {schema!r} does not have 1 to 63 bytes")
+
+
+def _statement(template: str, schema: str | None, script: str) -> str:
+    check_schema_name(schema)
     lines = extension_folder().joinpath(script).read_text().splitlines(keepends=True)
     return (
         files(__package__)
