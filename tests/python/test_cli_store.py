@@ -296,7 +296,7 @@ def test_dead_letters_are_redriven(filled: str) -> None:
 def test_an_event_is_sent_as_it_was_written_or_not_at_all(session: Any, store_dsn: str) -> None:
     PostgresStore(session).save(Execution(id="a", definition_id="d"))
     refused = run(store_dsn, "send", "a", "Paid", "--data", '{"amount": 1e999}')
-    assert (refused.exit_code, refused.stderr.partition(":")[0]) == (1, "ST003")
+    assert (refused.exit_code, refused.stderr.partition(":")[0]) == (2, "--data is not JSON")
     assert run(store_dsn, "send", "a", "Paid", "--data", r'{"by": "\ud800"}').exit_code == 0
     assert [json.loads(row[0])["data"] for row in session.execute("SELECT event FROM transport_messages")] == [
         {"by": "\ud800"}
