@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ import pytest
 from harel import Event, Execution, PostgresStore, PostgresTransport
 from harel.embedded import EmbeddedServer
 from harel.replay import Log, LogError, ProofFailed, Replay, ReplayError, machine, prove, read_log, row_event
+from harel.replay.coordinator import _Database
 
 HEADER = "case_id,activity,lifecycle,timestamp,resource\n"
 SMALL = HEADER + (
@@ -444,3 +446,11 @@ def test_an_interrupted_replay_leaves_nothing_behind(number: signal.Signals, ord
     assert process.returncode == 128 + number
     assert "Traceback" not in errors
     assert list(folder.iterdir()) == []
+
+
+def test_a_replay_that_is_over_waits_for_no_server() -> None:
+    over, begun = threading.Event(), time.monotonic()
+    over.set()
+    with pytest.raises(psycopg.OperationalError):
+        _Database("host=/nowhere", None, over).run(lambda: None)
+    assert time.monotonic() - begun < 10

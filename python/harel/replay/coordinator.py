@@ -165,7 +165,7 @@ class Replay:
         """Replays the log; no process is left at the end, however it ends. Raises ReplayError."""
         # Started now, because its start would unblock the signal that _start() blocks.
         resource_tracker.ensure_running()
-        database, ours = _Database(self._dsn, self._schema), {"definition": self._log.definition_id}
+        database, ours = self._database(), {"definition": self._log.definition_id}
         try:
             self._workers = [self._start() for _ in range(self._size)]
             while not all(worker.tally is not None for worker in self._workers):
@@ -197,10 +197,13 @@ class Replay:
             database.close()
         return self._result
 
+    def _database(self) -> "_Database":
+        return _Database(self._dsn, self._schema, self._over)
+
     def _publish(self) -> None:
         """Publishes the rows in the order of the log; with its first row each execution is created."""
         seen: Counter[str] = Counter()
-        with closing(_Database(self._dsn, self._schema)) as database:
+        with closing(self._database()) as database:
             for start in range(0, self._log.events, _CHUNK):
                 messages = []
                 for case_id in self._log.order[start : start + _CHUNK]:
@@ -303,11 +306,12 @@ class Replay:
 
 
 class _Database:
-    """A connection that is made anew when the server has gone away."""
+    """A connection that is made anew when the server has gone away, unless it is all over."""
 
-    def __init__(self, dsn: str, schema: str | None) -> None:
+    def __init__(self, dsn: str, schema: str | None, over: threading.Event) -> None:
         self._dsn = dsn
         self._schema = schema
+        self._over = over
         self._connection: psycopg.Connection[Any] | None = None
 
     def run(self, work: Callable[..., Result], *args: Any) -> Result:
@@ -315,14 +319,22 @@ class _Database:
         failures = 0
         while True:
             try:
-                self._connection = self._connection or connect(self._dsn, _CONNECT_RETRIES, _RETRY_DELAY)
+                self._connection = self._connection or self._connect()
                 with self._connection.transaction():
                     return work(*args)
             except psycopg.OperationalError:
                 self.close()
                 failures += 1
-                if failures == _ATTEMPTS:
+                if failures == _ATTEMPTS or self._over.is_set():
                     raise
+
+    def _connect(self) -> "psycopg.Connection[Any]":
+        for _ in range(_CONNECT_RETRIES):
+            with suppress(psycopg.OperationalError):
+                return connect(self._dsn, 0, 0)
+            if self._over.wait(_RETRY_DELAY):
+                break
+        return connect(self._dsn, 0, 0)
 
     def query(self, query: str, params: Any) -> list[tuple[Any, ...]]:
         """The rows of a query on the store."""
