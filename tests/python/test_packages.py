@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import pgxnclient
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from test_install import ROOT, extension_schema, offer_no_extension, query, run
@@ -238,7 +239,10 @@ def test_the_client_of_pgxn_installs_the_distribution_and_takes_it_away(
     distribution: Path, pg_config: Path, tmp_path: Path
 ) -> None:
     def pgxn(command: str) -> None:
-        run(BIN / "pgxn", command, "--pg_config", pg_config, distribution, env={**os.environ, "DESTDIR": str(tmp_path)})
+        # The command itself begins these by a path of the environment in which pip has built its wheel.
+        script = Path(pgxnclient.__file__).parent / "libexec" / f"pgxn-{command}"
+        settings = {**os.environ, "DESTDIR": str(tmp_path)}
+        run(sys.executable, script, "--pg_config", pg_config, distribution, env=settings)
 
     folder = Path(f"{tmp_path}{run(pg_config, '--sharedir').strip()}/extension")
     pgxn("install")
