@@ -462,6 +462,20 @@ def test_a_pipe_gets_no_colours_and_a_terminal_does(filled: str) -> None:
     command = [sys.executable, "-m", "harel", "ls", "--dsn", filled]
     piped = subprocess.run(command, capture_output=True, check=True).stdout
     assert b"\x1b" not in piped
+    assert b"\x1b[36mRUNNING" in on_a_terminal(command)
+
+
+def test_no_control_character_of_a_context_reaches_a_terminal(
+    session: "psycopg.Connection[Any]", store_dsn: str
+) -> None:
+    PostgresStore(session).save(Execution(id="a", definition_id="d", context={"x": "\x9b31mü\u202e"}))
+    seen = on_a_terminal([sys.executable, "-m", "harel", "show", "a", "--dsn", store_dsn]).decode()
+    assert r"\u009b31mü\u202e" in seen
+    assert not set(seen) & set("\x9b\u202e")
+
+
+def on_a_terminal(command: list[str]) -> bytes:
+    """What a command writes to a terminal of UTF-8."""
     leader, follower = os.openpty()
     seen: list[bytes] = []
 
@@ -474,11 +488,12 @@ def test_a_pipe_gets_no_colours_and_a_terminal_does(filled: str) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    subprocess.run(command, stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm-256color"}, check=True)
+    environment = {**os.environ, "TERM": "xterm-256color", "PYTHONUTF8": "1"}
+    subprocess.run(command, stdout=follower, stderr=follower, env=environment, check=True)
     os.close(follower)
     reader.join(10)
     os.close(leader)
-    assert b"\x1b[36mRUNNING" in b"".join(seen)
+    return b"".join(seen)
 
 
 def test_a_terminal_that_lacks_characters_shows_the_others(session: "psycopg.Connection[Any]", store_dsn: str) -> None:

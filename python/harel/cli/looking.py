@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.columns import Columns
 from rich.console import Group
-from rich.json import JSON
+from rich.highlighter import JSONHighlighter
 from rich.live import Live
 from rich.padding import Padding
 from rich.table import Table
@@ -163,8 +163,7 @@ def _shown(found: dict[str, Any]) -> Iterator[Any]:
     context = data.get("context") if isinstance(data, dict) else data
     if context:
         yield Text("\ncontext", "bold")
-        shown = JSON.from_data(context) if console().is_terminal else Text(json.dumps(context, indent=2))
-        yield Padding(shown, (0, 0, 0, 2), expand=False)
+        yield Padding(_json(context), (0, 0, 0, 2), expand=False)
     if isinstance(data, dict) and data.get("error"):
         yield Text.assemble(("\nerror  ", "bold red"), printable(str(data["error"])))
 
@@ -187,6 +186,15 @@ def _branch(add: Any, name: str, execution: Row) -> Tree:
         last = number == len(path) - 1
         inner = inner.add(Text(f"{printable(state)}{'  ◂ here' if last else ''}", "bold cyan" if last else ""))
     return branch
+
+
+def _json(value: Any) -> Text:
+    """A value as JSON, coloured on a terminal; what would move its cursor is escaped."""
+    if not console().is_terminal:
+        return Text(json.dumps(value, indent=2))
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    shown = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return JSONHighlighter()(shown)
 
 
 def _parsed(data: str) -> Any:
