@@ -93,9 +93,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_timeline(text, integer, integer)
 IS
 'The trace of an execution, oldest entry first, with what each tells of its step: the event''s kind, the states it '
-'leads from and to (members event, from and to of the entry), when it was (member at, seconds since the epoch, or else '
-'recorded_at), and dwell, the seconds since the entry before. Of the entries numbered higher than p_after (NULL: of '
-'all) the last p_limit (NULL: all). Raises ST008.';
+'leads from and to (members event, from and to of the entry; without from, the state that the entry before led to), '
+'when it was (member at, seconds since the epoch, or else recorded_at), and dwell, the seconds since the entry before. '
+'Of the entries numbered higher than p_after (NULL: of all) the last p_limit (NULL: all). Raises ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_timeline(text, integer, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_tree(p_id text, p_limit integer DEFAULT 100)

@@ -148,6 +148,6 @@ IS
 '(count), the median and the 95th percentile of the seconds spent in it, the executions that are in it now and have '
 'not ended (waiting), the seconds for which the first of them has been (longest), and those that have ended in it. For '
 'each transition, from source (NULL: the beginning) to target by event: how often it was taken, and the seconds spent '
-'in source before it. Read from the members event, from, to and at of the entries: see harel_timeline(). Raises ST006 '
-'or ST008.';
+'in source before it. An entry that leads to the state that it comes from leaves and enters it anew. Read from the '
+'members event, from, to and at of the entries: see harel_timeline(). Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_flow(text, integer, double precision) FROM PUBLIC;
