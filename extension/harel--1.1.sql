@@ -2394,9 +2394,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_timeline(text, integer, integer)
 IS
 'The trace of an execution, oldest entry first, with what each tells of its step: the event''s kind, the states it '
-'leads from and to (members event, from and to of the entry), when it was (member at, seconds since the epoch, or else '
-'recorded_at), and dwell, the seconds since the entry before. Of the entries numbered higher than p_after (NULL: of '
-'all) the last p_limit (NULL: all). Raises ST008.';
+'leads from and to (members event, from and to of the entry; without from, the state that the entry before led to), '
+'when it was (member at, seconds since the epoch, or else recorded_at), and dwell, the seconds since the entry before. '
+'Of the entries numbered higher than p_after (NULL: of all) the last p_limit (NULL: all). Raises ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_timeline(text, integer, integer) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_tree(p_id text, p_limit integer DEFAULT 100)
@@ -2797,8 +2797,8 @@ IS
 '(count), the median and the 95th percentile of the seconds spent in it, the executions that are in it now and have '
 'not ended (waiting), the seconds for which the first of them has been (longest), and those that have ended in it. For '
 'each transition, from source (NULL: the beginning) to target by event: how often it was taken, and the seconds spent '
-'in source before it. Read from the members event, from, to and at of the entries: see harel_timeline(). Raises ST006 '
-'or ST008.';
+'in source before it. An entry that leads to the state that it comes from leaves and enters it anew. Read from the '
+'members event, from, to and at of the entries: see harel_timeline(). Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_flow(text, integer, double precision) FROM PUBLIC;
 -- The plans of the queue must not depend on what the statistics say of tables that are empty in one minute and hold a
 -- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
