@@ -18,7 +18,15 @@ import typer
 from psycopg import sql
 from rich import box
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
@@ -326,9 +334,7 @@ def proved(checks: Sequence[Check]) -> dict[str, Any]:
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
     """A bar on standard error while something goes on, where that is a terminal; it is told the share that is done."""
-    shown = console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True) as bar:
+    with _bar(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
 
@@ -342,7 +348,11 @@ def busy(what: str) -> Iterator[None]:
 
 
 def spinner() -> Progress:
+    """For tasks of which nobody knows how long they take."""
+    return _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+
+
+def _bar(*columns: ProgressColumn) -> Progress:
     """On a terminal, on standard error, and gone when it is done."""
     shown = console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     return Progress(*columns, console=shown, disable=not shown.is_terminal, transient=True)

@@ -87,12 +87,8 @@ def init(
         session.add_notice_handler(lambda diagnosis: told.append(diagnosis.message_primary or ""))
         place = run_on(session, find_store(schema))
         if place is None:
-            try:
-                made = create_store(schema)
-            except ValueError as error:
-                end(BAD_USE, str(error))
             with creating():
-                run_on(session, made)
+                run_on(session, create_store(schema))
             place = run_on(session, find_store(schema))
         elif upgrade:
             session.execute(upgrade_script(place).encode())
@@ -224,13 +220,10 @@ def demo(
     """
     try:
         with workplace(dsn, "demo") as (where, schema, server):
-            checks = Run(orders, console(stderr=as_json), where, schema, server).run()
+            done = proved(Run(orders, console(stderr=as_json), where, schema, server).run()) | {"orders": orders}
     except DemoError as error:
         end(FAILED, said(error))
-    if as_json:
-        write_json(proved(checks) | {"orders": orders})
-    if not all(check.holds for check in checks):
-        end(FAILED, "the proof does not hold")
+    _conclude(done, as_json)
 
 
 def replay(
@@ -257,6 +250,11 @@ def replay(
         end(BAD_USE, str(error))
     except ReplayError as error:
         end(FAILED, said(error))
+    _conclude(done, as_json)
+
+
+def _conclude(done: Mapping[str, Any], as_json: bool) -> None:
+    """Ends a run that has proved something, or has not."""
     if as_json:
         write_json(done)
     if not done["holds"]:
