@@ -71,6 +71,7 @@ $$;
 --   ST013  a function to archive executions that does not take what it is given
 --   ST014  tables that harel_adopt() cannot take over
 --   ST015  an unknown state of a group in the queue
+--   ST017  a store that harel_distribute() cannot spread
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
@@ -241,6 +242,8 @@ CREATE TABLE @extschema@.outbox (
     target_id text COLLATE "C",
     event text NOT NULL,
     source_id text COLLATE "C",
+    version integer NOT NULL DEFAULT 0,
+    ord integer NOT NULL DEFAULT 0,
     CONSTRAINT outbox_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.outbox
@@ -249,6 +252,12 @@ COMMENT ON COLUMN @extschema@.outbox.target_id
 IS 'The execution that the event is for; NULL for a broadcast.';
 COMMENT ON COLUMN @extschema@.outbox.source_id
 IS 'The execution that emitted the event.';
+COMMENT ON COLUMN @extschema@.outbox.version
+IS
+'The version that the source came to by the commit that emitted the event, and with ord the order of the events of one '
+'source; 0 where it was written before version 1.1, or in another program.';
+COMMENT ON COLUMN @extschema@.outbox.ord
+IS 'The place of the event among those of its commit, from 1.';
 
 CREATE TABLE @extschema@.processed_events (
     execution_id text COLLATE "C" NOT NULL,
@@ -276,12 +285,20 @@ CREATE TABLE @extschema@.spawns (
     child_id text COLLATE "C" NOT NULL,
     root_path text NOT NULL,
     context text NOT NULL,
+    version integer NOT NULL DEFAULT 0,
+    ord integer NOT NULL DEFAULT 0,
     CONSTRAINT spawns_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.spawns
 IS 'Child executions that commits asked for and that are not yet created, oldest first by seq.';
 COMMENT ON COLUMN @extschema@.spawns.context
 IS 'The context that the child starts with, as JSON text.';
+COMMENT ON COLUMN @extschema@.spawns.version
+IS
+'The version that the parent came to by the commit that asked for the child; 0 where it was written before version 1.1, '
+'or in another program.';
+COMMENT ON COLUMN @extschema@.spawns.ord
+IS 'The place of the child among those that its commit asked for, from 1.';
 
 CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,
@@ -1045,8 +1062,8 @@ BEGIN
             ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
             END IF;
-            INSERT INTO @extschema@.outbox (target_id, event, source_id)
-            VALUES (p_emit_targets[i], p_emit_events[i], p_id)
+            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord)
+            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i)
             RETURNING seq INTO v_seq;
             v_seqs[i] := v_seq;
         END LOOP;
@@ -1069,8 +1086,8 @@ BEGIN
             ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
             END IF;
-            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
-            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
+            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord)
+            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i);
         END LOOP;
     END IF;
 
@@ -1218,9 +1235,8 @@ COMMENT ON FUNCTION @extschema@.harel__lock_new_trace(text)
 IS 'Internal. Waits for the other writers of the trace of an execution that has no row yet.';
 REVOKE ALL ON FUNCTION @extschema@.harel__lock_new_trace(text) FROM PUBLIC;
 
--- Volatile, or the planner would call it to know what it returns.
-CREATE FUNCTION @extschema@.harel__refuse_trace(p_id text) RETURNS integer
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+CREATE FUNCTION @extschema@.harel__refuse_trace(p_id text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -1248,20 +1264,12 @@ BEGIN
             DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
-    INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
-    VALUES (
-        p_id,
-        coalesce(1 + (
-            SELECT CASE WHEN t.idx < 2147483647 THEN t.idx ELSE @extschema@.harel__refuse_trace(p_id) END
-            FROM @extschema@.trace t
-            WHERE t.execution_id = p_id
-            ORDER BY t.idx DESC
-            LIMIT 1
-        ), 0),
-        p_entry,
-        now()
-    )
-    RETURNING idx INTO v_idx;
+    SELECT t.idx INTO v_idx FROM @extschema@.trace t WHERE t.execution_id = p_id ORDER BY t.idx DESC LIMIT 1;
+    IF v_idx = 2147483647 THEN
+        PERFORM @extschema@.harel__refuse_trace(p_id);
+    END IF;
+    v_idx := coalesce(v_idx + 1, 0);
+    INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at) VALUES (p_id, v_idx, p_entry, now());
     -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
     -- missing: the newest of them is looked for first, because to delete a range that is open to below is to step
     -- over everything that was pushed out since the last vacuum.
@@ -1511,7 +1519,6 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_commit_id uuid;
-    v_xmin xid;
 BEGIN
     IF p_id IS NULL OR p_old IS NULL OR p_commit_id IS NULL THEN
         RAISE EXCEPTION USING
@@ -1522,17 +1529,19 @@ BEGIN
     END IF;
     -- A backend that was ended while it waited for a standby has left a commit that can be seen and may still be lost.
     -- The lock makes this a transaction that waits for the standby in its turn, and for what came before it.
-    SELECT e.version, e.commit_id, e.xmin
-    INTO stored_version, v_commit_id, v_xmin
+    SELECT e.version, e.commit_id
+    INTO stored_version, v_commit_id
     FROM @extschema@.executions e
     WHERE e.id = p_id
     FOR NO KEY UPDATE;
     outbox_seqs := '{}';
     IF v_commit_id = p_commit_id THEN
         outcome := 'committed';
-        -- Written by the transaction that wrote the version. It reads the whole outbox, for once.
+        -- It reads the whole outbox, for once.
         outbox_seqs := ARRAY(
-            SELECT o.seq FROM @extschema@.outbox o WHERE o.source_id = p_id AND o.xmin = v_xmin ORDER BY o.seq
+            SELECT o.seq FROM @extschema@.outbox o
+            WHERE o.source_id = p_id AND o.version = stored_version
+            ORDER BY o.ord
         );
     ELSIF stored_version - 1 <= p_old OR stored_version IS NOT NULL AND p_event <> '' THEN
         outcome := 'conflict';
@@ -1560,6 +1569,15 @@ SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        -- There a seq tells nothing of the order.
+        RETURN QUERY
+        SELECT o.seq, o.target_id, o.event, nullif(o.source_id, '')
+        FROM @extschema@.outbox o
+        ORDER BY o.source_id, o.version, o.ord, o.seq
+        LIMIT p_limit;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT o.seq, o.target_id, o.event, o.source_id
     FROM @extschema@.outbox o
@@ -1584,6 +1602,9 @@ BEGIN
     IF p_seq IS NULL THEN
         PERFORM @extschema@.harel__refuse_seq();
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_settle_outbox(ARRAY[p_seq]);
+    END IF;
     DELETE FROM @extschema@.outbox o WHERE o.seq = p_seq;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
@@ -1603,6 +1624,10 @@ SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_take_outbox(p_limit);
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT o.seq, o.target_id, o.event, o.source_id
     FROM @extschema@.outbox o
@@ -1625,6 +1650,9 @@ AS $$
 DECLARE
     v_count integer;
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_settle_outbox(p_seqs);
+    END IF;
     DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (p_seqs);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
@@ -1643,6 +1671,14 @@ SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context
+        FROM @extschema@.spawns s
+        ORDER BY s.parent_id, s.version, s.ord, s.seq
+        LIMIT p_limit;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context
     FROM @extschema@.spawns s
@@ -1664,6 +1700,9 @@ DECLARE
 BEGIN
     IF p_seq IS NULL THEN
         PERFORM @extschema@.harel__refuse_seq();
+    END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_ack_spawn(p_seq);
     END IF;
     DELETE FROM @extschema@.spawns s WHERE s.seq = p_seq;
     GET DIAGNOSTICS v_count = ROW_COUNT;
@@ -2985,7 +3024,9 @@ BEGIN
             PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
         END IF;
     END LOOP;
-    IF v_count > 0 THEN
+    IF v_count > 0 AND @extschema@.harel__is_distributed() THEN
+        PERFORM @extschema@.harel__everywhere_publish(p_group_ids, p_events, v_priorities, v_now);
+    ELSIF v_count > 0 THEN
         -- The groups that exist before those that are made here, as in harel_finish().
         PERFORM @extschema@.harel__lock_groups(p_group_ids);
         PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
@@ -3069,6 +3110,22 @@ IS
 'Where the clock was set back the floor begins anew.';
 REVOKE ALL ON FUNCTION @extschema@.harel__tend(double precision, double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__refuse_attempts(p_max_attempts integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST008',
+        MESSAGE = 'the greatest number of attempts must be 1 or more',
+        DETAIL = format('It is %s: every message would become a dead letter.', p_max_attempts),
+        HINT = 'Pass NULL for no limit.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_attempts(integer)
+IS 'Internal. Raises ST008 for a number of attempts that leaves none.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_attempts(integer) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__lock_available(
     p_limit integer,
     p_min_priority integer,
@@ -3095,11 +3152,7 @@ DECLARE
 BEGIN
     now := @extschema@.harel__clock(p_now);
     IF p_max_attempts < 1 THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST008',
-            MESSAGE = 'the greatest number of attempts must be 1 or more',
-            DETAIL = format('It is %s: every message would become a dead letter.', p_max_attempts),
-            HINT = 'Pass NULL for no limit.';
+        PERFORM @extschema@.harel__refuse_attempts(p_max_attempts);
     END IF;
     IF p_now IS NULL THEN
         SELECT
@@ -3232,6 +3285,15 @@ BEGIN
     THEN
         PERFORM @extschema@.harel__check_claim(p_worker, p_visibility, p_limit, p_min_priority);
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT n.group_id, n.seq, n.event, n.token, n.deadline, n.attempts
+        FROM @extschema@.harel__everywhere_next(
+            p_worker, p_visibility, p_limit, p_min_priority, CASE WHEN p_min_priority > 0 THEN p_limit ELSE 0 END,
+            p_max_attempts, false, p_now
+        ) n;
+        RETURN;
+    END IF;
     v_locked := @extschema@.harel__lock_available(p_limit, p_min_priority, 0, p_max_attempts, p_now);
     IF v_locked.tids = '{}' THEN
         RETURN;
@@ -3299,6 +3361,28 @@ IS
 'them has another.';
 REVOKE ALL ON FUNCTION @extschema@.harel__settle(text[], double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__settle_group(p_group_id text, p_head bigint, p_tail bigint, p_now double precision)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_group_id AND m.seq = p_head;
+    IF p_head = p_tail THEN
+        DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_group_id;
+        RETURN false;
+    END IF;
+    UPDATE @extschema@.transport_groups g
+    SET head = g.head + 1, available_at = p_now, attempts = 0, token = NULL, worker = NULL
+    WHERE g.group_id = p_group_id;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__settle_group(text, bigint, bigint, double precision)
+IS 'Internal. harel__settle() of one group, with the numbers of its first and last message.';
+REVOKE ALL ON FUNCTION @extschema@.harel__settle_group(text, bigint, bigint, double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_ack(
     p_group_id text, p_token uuid, p_now double precision DEFAULT NULL
 ) RETURNS boolean
@@ -3308,18 +3392,21 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
+    v_head bigint;
+    v_tail bigint;
 BEGIN
     IF p_group_id IS NULL OR p_token IS NULL THEN
         PERFORM @extschema@.harel__refuse_lease(p_group_id);
     END IF;
     -- The sum, here and below, keeps this from the index by time, on which every lease would be looked at.
-    PERFORM FROM @extschema@.transport_groups g
+    SELECT g.head, g.tail INTO v_head, v_tail
+    FROM @extschema@.transport_groups g
     WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > v_now
     FOR UPDATE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    IF @extschema@.harel__settle(ARRAY[p_group_id], v_now) THEN
+    IF @extschema@.harel__settle_group(p_group_id, v_head, v_tail, v_now) THEN
         PERFORM @extschema@.harel__wake();
     END IF;
     RETURN true;
@@ -3375,7 +3462,7 @@ BEGIN
         RETURN false;
     END IF;
     IF v_attempts >= p_max_attempts THEN
-        PERFORM @extschema@.harel__bury(ARRAY[p_group_id], p_reason, false, v_now);
+        PERFORM @extschema@.harel__bury_group(p_group_id, p_reason, false, v_now);
     ELSIF p_delay > 0 THEN
         RETURN true;
     END IF;
@@ -3409,6 +3496,11 @@ DECLARE
 BEGIN
     PERFORM @extschema@.harel__check_list(NULL, 'leases', array_dims(p_group_ids), array_dims(p_tokens));
     PERFORM @extschema@.harel__check_duration('visibility', p_visibility);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT * FROM @extschema@.harel__everywhere_extend(p_group_ids, p_tokens, p_visibility, v_now);
+        RETURN;
+    END IF;
     -- This waits for nobody: where another has locked the group, to publish or to settle, the deadline stays for now.
     RETURN QUERY
     WITH leases AS MATERIALIZED (
@@ -3532,6 +3624,9 @@ DECLARE
     v_count integer := 0;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_redrive(p_group_id, p_id, p_limit, v_now);
+    END IF;
     IF p_group_id IS NULL AND p_id IS NULL THEN
         -- The groups that exist before those that are made here, as in harel_finish().
         PERFORM @extschema@.harel__lock_groups(ARRAY(
@@ -3637,6 +3732,15 @@ BEGIN
         PERFORM @extschema@.harel__check_duration('sleep', p_sleep);
     END IF;
     token := gen_random_uuid();
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT * FROM @extschema@.harel__everywhere_next(
+            p_worker, p_visibility, p_limit, p_min_priority,
+            CASE WHEN p_min_priority > 0 THEN p_limit ELSE floor(p_limit / 2.0 + random())::integer END,
+            p_max_attempts, true, p_now
+        );
+        RETURN;
+    END IF;
     LOOP
         -- Of two messages, one goes by priority and one by age, so that neither can keep the other waiting for ever.
         v_locked := @extschema@.harel__lock_available(
@@ -3912,6 +4016,16 @@ BEGIN
         v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, v_count);
     END IF;
 
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT * FROM @extschema@.harel__everywhere_finish(
+            p_group_ids, p_tokens, p_defns, p_datas, p_olds, p_events, v_emit_ends, p_emit_targets, p_emit_events,
+            v_spawn_ends, p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
+            v_timer_ends, p_timer_actions, p_timer_paths, p_timer_fire_ats, p_traces, p_trace_max, v_now
+        );
+        RETURN;
+    END IF;
+
     -- Locks are taken in this order, by all who take several: executions, then groups, each by id, then what hangs on
     -- an execution. The groups are those settled and those published to: two executions that send to each other would
     -- otherwise wait for each other.
@@ -4109,6 +4223,9 @@ DECLARE
     v_busy text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_relay(p_limit, v_now);
+    END IF;
     -- One at a time: of two, each with some of one source's events, the later ones could arrive first.
     IF NOT pg_try_advisory_xact_lock(hashtextextended('harel.relay:@extschema@', 0)) THEN
         RETURN 0;
@@ -4189,6 +4306,9 @@ DECLARE
     v_suspended text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_relay_spawns(p_limit, v_now);
+    END IF;
     -- The parent is locked too: one that is being suspended or cancelled would miss the child.
     FOR v_spawn IN
         SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority, e.status
@@ -4235,6 +4355,23 @@ IS
 'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
+-- The digits of fire_at are pinned: ids must not depend on the session.
+CREATE FUNCTION @extschema@.harel__timeout(p_id text, p_path text, p_fire_at double precision) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET extra_float_digits = 1
+AS $$
+BEGIN
+    RETURN format(
+        '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
+        @extschema@.harel__derived_id('Timeout', p_id, p_path, p_fire_at::text), to_json(p_path), p_fire_at
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__timeout(text, text, double precision)
+IS 'Internal. The event of a timer that is due; its id is derived from the three.';
+REVOKE ALL ON FUNCTION @extschema@.harel__timeout(text, text, double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -4243,7 +4380,6 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
-SET extra_float_digits = 1
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
@@ -4254,6 +4390,9 @@ DECLARE
     v_fired integer;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_fire_timers(v_now, p_limit);
+    END IF;
     SELECT array_agg(t.ctid), array_agg(t.execution_id)
     INTO v_tids, v_ids
     FROM (
@@ -4268,8 +4407,7 @@ BEGIN
         RETURN 0;
     END IF;
     v_busy := @extschema@.harel__busy(v_ids);
-    -- The digits of fire_at are pinned above: ids must not depend on the session. Looked up apart from their order, for
-    -- which an index of all timers would be walked.
+    -- Looked up apart from their order, for which an index of all timers would be walked.
     WITH due AS MATERIALIZED (
         SELECT t.execution_id, t.path, t.fire_at
         FROM @extschema@.timers t
@@ -4278,12 +4416,7 @@ BEGIN
     SELECT
         array_agg(t.execution_id ORDER BY t.fire_at, t.path),
         array_agg(
-            format(
-                '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
-                @extschema@.harel__derived_id('Timeout', t.execution_id, t.path, t.fire_at::text),
-                to_json(t.path),
-                t.fire_at
-            )
+            @extschema@.harel__timeout(t.execution_id, t.path, t.fire_at)
             ORDER BY t.fire_at, t.path
         )
     INTO v_ids, v_events
@@ -4321,20 +4454,19 @@ SET enable_sort = off
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
+    v_available_at double precision;
 BEGIN
     -- Children first, so that an event for one finds it.
     spawned := @extschema@.harel_relay_spawns(p_limit, v_now);
     relayed := @extschema@.harel_relay(p_limit, v_now);
     fired := @extschema@.harel_fire_timers(v_now, p_limit);
-    next_at := least(
-        (SELECT t.fire_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1),
-        (
-            SELECT g.available_at FROM @extschema@.transport_groups g
-            WHERE g.available_at > v_now AND g.available_at < 'Infinity'
-            ORDER BY g.available_at
-            LIMIT 1
-        )
-    );
+    SELECT t.fire_at INTO next_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1;
+    SELECT g.available_at INTO v_available_at
+    FROM @extschema@.transport_groups g
+    WHERE g.available_at > v_now AND g.available_at < 'Infinity'
+    ORDER BY g.available_at
+    LIMIT 1;
+    next_at := least(next_at, v_available_at);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_tick(integer, double precision)
@@ -4424,9 +4556,53 @@ COMMENT ON FUNCTION @extschema@.harel__refuse_control(text, text, integer)
 IS 'Internal. Raises ST002 or ST003 for an execution whose status cannot be changed.';
 REVOKE ALL ON FUNCTION @extschema@.harel__refuse_control(text, text, integer) FROM PUBLIC;
 
+-- The version moves, so that a worker in the middle of a step loses it.
+CREATE FUNCTION @extschema@.harel__bring_to(
+    p_id text, p_definition_id text, p_data text, p_version integer, p_status text, p_to text, p_strict boolean
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_status text := p_to;
+    v_data text;
+BEGIN
+    IF NOT @extschema@.harel__can_become(p_status, p_to) THEN
+        RETURN false;
+    END IF;
+    v_data := CASE WHEN p_version < 2147483647
+        THEN @extschema@.harel__set_member(p_data, 'version', (p_version + 1)::text)
+    END;
+    -- One that was not RUNNING resumes as what it was.
+    IF p_to = 'SUSPENDED' AND p_status NOT IN ('RUNNING', '') THEN
+        v_data := @extschema@.harel__set_member(v_data, 'resumes_as', to_json(p_status)::text);
+    ELSIF p_to = 'SUSPENDED' AND @extschema@.harel__member(v_data, 'resumes_as') IS NOT NULL THEN
+        -- Kept by whoever committed it out of an earlier suspension.
+        v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
+    ELSIF p_to = 'RUNNING' THEN
+        v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
+        IF v_status <> p_to THEN
+            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
+        END IF;
+    END IF;
+    v_data := @extschema@.harel__set_member(v_data, 'status', to_json(v_status)::text);
+    IF v_data IS NULL THEN
+        IF p_strict THEN
+            PERFORM @extschema@.harel__refuse_control(p_id, p_data, p_version);
+        END IF;
+        RETURN false;
+    END IF;
+    RETURN @extschema@.harel__swap(p_id, p_definition_id, v_data, p_version, NULL);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean)
+IS
+'Internal. Brings an execution that the caller has locked to SUSPENDED, RUNNING or CANCELLED, if it can be; returns '
+'whether it was. Where data or version leaves no room it raises ST002 or ST003, or, unless p_strict, does nothing.';
+REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean) FROM PUBLIC;
+
 -- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
--- Whoever creates a child has locked its parent: the tree is whole once all in it are locked. The version moves, so
--- that a worker in the middle of a step loses it.
+-- Whoever creates a child has locked its parent: the tree is whole once all in it are locked.
 CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -4440,11 +4616,12 @@ DECLARE
     v_tree text[];
     v_locked integer := 0;
     v_row record;
-    v_status text;
-    v_data text;
     v_changed text[] := '{}';
     v_groups text[];
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_control(p_ids, p_to, p_strict);
+    END IF;
     LOOP
         v_tree := ARRAY(
             WITH RECURSIVE tree (id) AS (
@@ -4470,29 +4647,9 @@ BEGIN
         WHERE e.id = ANY (v_tree)
         ORDER BY e.id
     LOOP
-        CONTINUE WHEN NOT @extschema@.harel__can_become(v_row.status, p_to);
-        v_status := p_to;
-        v_data := CASE WHEN v_row.version < 2147483647
-            THEN @extschema@.harel__set_member(v_row.data, 'version', (v_row.version + 1)::text)
-        END;
-        -- One that was not RUNNING resumes as what it was.
-        IF p_to = 'SUSPENDED' AND v_row.status NOT IN ('RUNNING', '') THEN
-            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', to_json(v_row.status)::text);
-        ELSIF p_to = 'SUSPENDED' AND @extschema@.harel__member(v_data, 'resumes_as') IS NOT NULL THEN
-            -- Kept by whoever committed it out of an earlier suspension.
-            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
-        ELSIF p_to = 'RUNNING' THEN
-            v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
-            IF v_status <> p_to THEN
-                v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
-            END IF;
-        END IF;
-        v_data := @extschema@.harel__set_member(v_data, 'status', to_json(v_status)::text);
-        IF v_data IS NULL THEN
-            CONTINUE WHEN NOT p_strict;
-            PERFORM @extschema@.harel__refuse_control(v_row.id, v_row.data, v_row.version);
-        END IF;
-        PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
+        CONTINUE WHEN NOT @extschema@.harel__bring_to(
+            v_row.id, v_row.definition_id, v_row.data, v_row.version, v_row.status, p_to, p_strict
+        );
         v_changed := v_changed || v_row.id;
     END LOOP;
     IF p_to = 'CANCELLED' THEN
@@ -4727,6 +4884,9 @@ BEGIN
             DETAIL = format('Execution %L: the version is NULL.', left(p_id, 40)),
             HINT = 'Pass the version that was loaded: an execution that has moved on since is not purged.';
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_purge(p_id, p_expected_version);
+    END IF;
     LOOP
         SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR UPDATE;
         EXIT WHEN FOUND OR octet_length(p_id) NOT BETWEEN 1 AND 1000;
@@ -4842,6 +5002,9 @@ DECLARE
     v_ids text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_purge_finished(v_before, p_limit, v_archive);
+    END IF;
     FOR v_exe IN
         SELECT e.id, e.data
         FROM @extschema@.executions e
@@ -4897,6 +5060,9 @@ DECLARE
     v_count integer;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_purge_processed(v_before, p_limit);
+    END IF;
     v_tids := ARRAY(
         SELECT p.ctid
         FROM @extschema@.processed_events p
@@ -5107,6 +5273,1471 @@ IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
 'A store that others use is protected from DROP EXTENSION: see harel_protect(). Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
+-- The store spread over the nodes of a Citus cluster. All rows of an execution lie on one node, found by its id: the
+-- functions that take the id run there as a whole, in one statement and without a second phase. Those that look over
+-- all executions have another body for that case, in 92_distributed.sql, which finds the ids by a query over all nodes
+-- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
+-- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
+
+-- A marker that every node has, and that costs a look into a cache: Citus makes the indexes of a table wherever it makes
+-- the table.
+CREATE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN to_regclass('@extschema@.outbox_by_seq') IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__is_distributed()
+IS 'Internal. Whether harel_distribute() has spread this store over a Citus cluster.';
+REVOKE ALL ON FUNCTION @extschema@.harel__is_distributed() FROM PUBLIC;
+
+-- Each node counts for itself, from 1. With the number of the node before it a seq names one row of all nodes; it says
+-- nothing of the order, which version and ord keep.
+CREATE FUNCTION @extschema@.harel__next_seq(p_sequence regclass) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_node integer;
+BEGIN
+    EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
+    RETURN v_node::bigint << 48 | nextval(p_sequence);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__next_seq(regclass)
+IS 'Internal. A number that no other node of the cluster gives.';
+REVOKE ALL ON FUNCTION @extschema@.harel__next_seq(regclass) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_distribution(p_shards integer) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_detail text;
+    v_hint text;
+    v_node integer;
+BEGIN
+    IF (p_shards BETWEEN 1 AND 64000) IS NOT TRUE THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'the number of shards must be between 1 and 64000',
+            DETAIL = format('The number is %s.', coalesce(p_shards::text, 'NULL')),
+            HINT = 'Pass for instance 32: some shards a core, for the number of nodes that you expect to have one day.';
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
+        v_detail := 'The extension citus is not in this database.';
+        v_hint := 'CREATE EXTENSION citus on every node, add the nodes with citus_add_node(), and call this again.';
+    ELSIF NOT EXISTS (
+        SELECT FROM pg_depend d
+        WHERE d.classid = 'pg_class'::regclass
+            AND d.objid = '@extschema@.executions'::regclass
+            AND d.refclassid = 'pg_extension'::regclass
+            AND d.deptype = 'e'
+    ) THEN
+        v_detail := 'The store was created by the plain script and not as an extension.';
+        v_hint := 'Create a store with CREATE EXTENSION harel in another database; harel_adopt() takes over these rows.';
+    ELSE
+        EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
+        IF v_node <> 0 THEN
+            v_detail := format('This is node group %s and not the coordinator.', v_node);
+            v_hint := 'Call it on the coordinator; afterwards clients may connect to any node.';
+        ELSIF @extschema@.harel__is_distributed() THEN
+            v_detail := 'The store is distributed already.';
+            v_hint := 'Nodes added later take part once citus_rebalance_start() has moved shards to them.';
+        END IF;
+    END IF;
+    IF v_detail IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST017',
+            MESSAGE = 'the store cannot be distributed',
+            DETAIL = v_detail,
+            HINT = v_hint;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_distribution(integer)
+IS 'Internal. Raises ST008 or ST017 where harel_distribute() cannot be carried out.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_distribution(integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_distribute(p_shards integer DEFAULT 32) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET client_min_messages = warning
+AS $$
+DECLARE
+    v_table text[];
+    v_function regprocedure;
+    v_done boolean;
+BEGIN
+    PERFORM @extschema@.harel__check_distribution(p_shards);
+    -- Nobody commits until the end of the transaction.
+    LOCK TABLE @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, @extschema@.timers,
+        @extschema@.spawns, @extschema@.trace, @extschema@.transport_groups, @extschema@.transport_messages,
+        @extschema@.dead_letters IN ACCESS EXCLUSIVE MODE;
+    PERFORM @extschema@.harel__check_distribution(p_shards);
+
+    -- A key must hold the column by which rows are spread, and an event of nobody is one of the empty id.
+    UPDATE @extschema@.outbox SET source_id = '' WHERE source_id IS NULL;
+    ALTER TABLE @extschema@.outbox
+        DROP CONSTRAINT outbox_pkey,
+        ADD CONSTRAINT outbox_pkey PRIMARY KEY (source_id, version, ord, seq),
+        ALTER COLUMN source_id SET DEFAULT '',
+        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.outbox_seq_seq');
+    ALTER TABLE @extschema@.spawns
+        DROP CONSTRAINT spawns_pkey,
+        ADD CONSTRAINT spawns_pkey PRIMARY KEY (parent_id, version, ord, seq),
+        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.spawns_seq_seq');
+    ALTER TABLE @extschema@.dead_letters
+        DROP CONSTRAINT dead_letters_pkey,
+        ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (group_id, id);
+
+    FOREACH v_table SLICE 1 IN ARRAY ARRAY[
+        ['executions', 'id'], ['outbox', 'source_id'], ['processed_events', 'execution_id'],
+        ['timers', 'execution_id'], ['spawns', 'parent_id'], ['trace', 'execution_id'],
+        ['transport_groups', 'group_id'], ['transport_messages', 'group_id'], ['dead_letters', 'group_id']
+    ] LOOP
+        -- One that was distributed before is taken as it is.
+        EXECUTE 'SELECT true FROM pg_dist_partition p WHERE p.logicalrelid = $1'
+        INTO v_done USING ('@extschema@.' || v_table[1])::regclass;
+        CONTINUE WHEN v_done;
+        IF v_table[1] = 'executions' THEN
+            EXECUTE 'SELECT create_distributed_table($1, $2, shard_count => $3, colocate_with => ''none'')'
+            USING '@extschema@.executions'::regclass, 'id', p_shards;
+        ELSE
+            EXECUTE 'SELECT create_distributed_table($1, $2, colocate_with => ''@extschema@.executions'')'
+            USING ('@extschema@.' || v_table[1])::regclass, v_table[2];
+        END IF;
+    END LOOP;
+
+    -- By their seq the callers of harel_ack_outbox() and harel_ack_spawn() name rows.
+    CREATE INDEX outbox_by_seq ON @extschema@.outbox (seq);
+    CREATE INDEX spawns_by_seq ON @extschema@.spawns (seq);
+
+    FOR v_function, v_table IN
+        SELECT p.oid::regprocedure, ARRAY[p.proargnames[1]]
+        FROM pg_proc p
+        WHERE p.pronamespace = '@extschema@'::regnamespace
+            AND p.proname IN (
+                'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
+                'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
+                'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
+                'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
+                'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
+                'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
+                'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
+                'harel__lock_finished', 'harel__forget_events'
+            )
+    LOOP
+        EXECUTE
+            'SELECT create_distributed_function($1, $2, colocate_with => ''@extschema@.executions'', '
+            'force_delegation => true)'
+        USING v_function, v_table[1];
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_distribute(integer)
+IS
+'Spreads the store, empty or not, over the nodes of a Citus cluster by the ids of the executions, in so many shards. To '
+'be called once, on the coordinator, by the owner of the store; nobody commits meanwhile. Afterwards each call works on '
+'any node. Raises ST008, and ST017 where Citus is not there or the store is distributed already.';
+REVOKE ALL ON FUNCTION @extschema@.harel_distribute(integer) FROM PUBLIC;
+-- What a store does that is spread over several nodes. First what is done for one execution: harel_distribute() sends
+-- these to the node that has its rows, where each statement must name the id, by the column that rows are spread by, and
+-- touches nothing of another. They are called from a FROM clause with the id as their first argument, and with custom
+-- plans only, or Citus would not send them.
+
+CREATE FUNCTION @extschema@.harel__bury_group(
+    p_group_id text, p_reason text, p_all boolean, p_now double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_group record;
+    v_message record;
+BEGIN
+    SELECT g.head, g.tail, g.attempts, g.claimed_at
+    INTO v_group
+    FROM @extschema@.transport_groups g
+    WHERE g.group_id = p_group_id
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    FOR v_message IN
+        SELECT m.seq, m.event, m.published_at
+        FROM @extschema@.transport_messages m
+        WHERE m.group_id = p_group_id
+            AND m.seq >= v_group.head
+            AND m.seq <= CASE WHEN p_all THEN v_group.tail ELSE v_group.head END
+    LOOP
+        INSERT INTO @extschema@.dead_letters (
+            group_id, id, seq, event, reason, attempts, published_at, delivered_at, dead_at
+        ) VALUES (
+            p_group_id, gen_random_uuid(), v_message.seq, v_message.event,
+            coalesce(p_reason, format('delivered %s times without having been handled', v_group.attempts)),
+            CASE WHEN v_message.seq = v_group.head THEN v_group.attempts ELSE 0 END,
+            v_message.published_at,
+            CASE WHEN v_message.seq = v_group.head AND v_group.attempts > 0 THEN v_group.claimed_at END,
+            clock_timestamp()
+        );
+    END LOOP;
+    DELETE FROM @extschema@.transport_messages m
+    WHERE m.group_id = p_group_id
+        AND m.seq >= v_group.head
+        AND m.seq <= CASE WHEN p_all THEN v_group.tail ELSE v_group.head END;
+    IF p_all OR v_group.head = v_group.tail THEN
+        DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_group_id;
+    ELSE
+        UPDATE @extschema@.transport_groups g
+        SET head = g.head + 1, available_at = p_now, attempts = 0, token = NULL, worker = NULL
+        WHERE g.group_id = p_group_id;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__bury_group(text, text, boolean, double precision)
+IS 'Internal. harel__bury() of one group.';
+REVOKE ALL ON FUNCTION @extschema@.harel__bury_group(text, text, boolean, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__claim_group(
+    p_group_id text,
+    p_worker text,
+    p_visibility double precision,
+    p_min_priority integer,
+    p_max_attempts integer,
+    p_load boolean,
+    p_token uuid,
+    p_now double precision,
+    OUT state text,
+    OUT seq bigint,
+    OUT event text,
+    OUT attempts integer,
+    OUT definition_id text,
+    OUT data text,
+    OUT version integer,
+    OUT status text,
+    OUT already_processed boolean
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    LOOP
+        SELECT g.head, g.attempts + 1
+        INTO seq, attempts
+        FROM @extschema@.transport_groups g
+        WHERE g.group_id = p_group_id AND g.available_at + 0 <= p_now AND g.priority >= p_min_priority
+        FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            state := 'taken';
+            RETURN;
+        END IF;
+        EXIT WHEN (attempts > p_max_attempts) IS NOT TRUE;
+        PERFORM @extschema@.harel__bury_group(p_group_id, NULL, false, p_now);
+    END LOOP;
+    SELECT m.event INTO event FROM @extschema@.transport_messages m
+    WHERE m.group_id = p_group_id AND m.seq = harel__claim_group.seq;
+    state := 'given';
+    IF p_load THEN
+        SELECT e.definition_id, e.data, e.version, e.status
+        INTO definition_id, data, version, status
+        FROM @extschema@.executions e
+        WHERE e.id = p_group_id;
+        already_processed := EXISTS (
+            SELECT FROM @extschema@.processed_events p
+            WHERE p.execution_id = p_group_id AND p.event_id = @extschema@.harel__member(harel__claim_group.event, 'id')
+        );
+        IF version IS NULL THEN
+            state := 'unknown';
+        ELSIF status = 'SUSPENDED' THEN
+            state := 'suspended';
+            UPDATE @extschema@.transport_groups g
+            SET available_at = 'Infinity', token = NULL, worker = NULL
+            WHERE g.group_id = p_group_id;
+            RETURN;
+        ELSIF status IN ('CANCELLED', 'FAILED') AND NOT already_processed THEN
+            state := 'buried';
+            UPDATE @extschema@.transport_groups g
+            SET attempts = g.attempts + 1, claimed_at = clock_timestamp()
+            WHERE g.group_id = p_group_id;
+            PERFORM @extschema@.harel__bury_group(p_group_id, format('the execution is %s', status), true, p_now);
+            RETURN;
+        END IF;
+    END IF;
+    UPDATE @extschema@.transport_groups g
+    SET available_at = p_now + p_visibility,
+        token = p_token,
+        worker = p_worker,
+        attempts = harel__claim_group.attempts,
+        claimed_at = clock_timestamp()
+    WHERE g.group_id = p_group_id;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__claim_group(
+    text, text, double precision, integer, integer, boolean, uuid, double precision
+) IS
+'Internal. harel_claim(), or harel_next() where p_load, of one group that may be available: whether its message is '
+'given, or the group is taken, buried or suspended, or leased for an execution that is unknown here.';
+REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
+    text, text, double precision, integer, integer, boolean, uuid, double precision
+) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    IF p_expected OR EXISTS (SELECT FROM @extschema@.executions e WHERE e.id = p_group_id) THEN
+        UPDATE @extschema@.transport_groups g
+        SET available_at = p_now + 0.1, token = NULL, worker = NULL, attempts = g.attempts - 1
+        WHERE g.group_id = p_group_id;
+    ELSE
+        PERFORM @extschema@.harel__bury_group(p_group_id, 'there is no such execution', true, p_now);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_group(text, boolean, double precision)
+IS 'Internal. harel__drop_unknown() of one group, of which the caller knows whether its execution is asked for.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_group(text, boolean, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__extend_group(
+    p_group_id text, p_token uuid, p_visibility double precision, p_now double precision
+) RETURNS double precision
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_deadline double precision;
+BEGIN
+    SELECT g.available_at INTO v_deadline
+    FROM @extschema@.transport_groups g
+    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > p_now;
+    IF NOT FOUND OR v_deadline >= p_now + p_visibility THEN
+        RETURN v_deadline;
+    END IF;
+    -- This waits for nobody, as harel_extend().
+    PERFORM FROM @extschema@.transport_groups g
+    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > p_now
+    FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        UPDATE @extschema@.transport_groups g SET available_at = p_now + p_visibility WHERE g.group_id = p_group_id;
+        v_deadline := p_now + p_visibility;
+    END IF;
+    RETURN v_deadline;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__extend_group(text, uuid, double precision, double precision)
+IS 'Internal. The deadline of a lease, moved if it can be; NULL where the lease is over.';
+REVOKE ALL ON FUNCTION @extschema@.harel__extend_group(text, uuid, double precision, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__finish_group(
+    p_group_id text,
+    p_token uuid,
+    p_defn text,
+    p_data text,
+    p_old bigint,
+    p_event text,
+    p_emit_targets text[],
+    p_emit_events text[],
+    p_spawn_children text[],
+    p_spawn_root_paths text[],
+    p_spawn_contexts text[],
+    p_timer_actions text[],
+    p_timer_paths text[],
+    p_timer_fire_ats double precision[],
+    p_trace text,
+    p_trace_max integer,
+    p_now double precision,
+    OUT result text,
+    OUT stored_version integer,
+    OUT outbox_seqs bigint[]
+) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_head bigint;
+    v_tail bigint;
+BEGIN
+    outbox_seqs := '{}';
+    PERFORM FROM @extschema@.executions e WHERE e.id = p_group_id FOR NO KEY UPDATE;
+    SELECT g.head, g.tail INTO v_head, v_tail
+    FROM @extschema@.transport_groups g
+    WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > p_now
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        result := 'expired';
+        RETURN;
+    END IF;
+    IF p_data IS NOT NULL THEN
+        outbox_seqs := @extschema@.harel__commit(
+            p_group_id, p_defn, p_data, p_old, p_event, p_emit_targets, p_emit_events,
+            p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
+            p_timer_actions, p_timer_paths, p_timer_fire_ats, p_trace, p_trace_max
+        );
+        IF outbox_seqs IS NULL THEN
+            result := 'conflict';
+            outbox_seqs := '{}';
+            SELECT e.version INTO stored_version FROM @extschema@.executions e WHERE e.id = p_group_id;
+            RETURN;
+        END IF;
+        stored_version := p_old + 1;
+    END IF;
+    IF @extschema@.harel__settle_group(p_group_id, v_head, v_tail, p_now) THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
+    result := 'finished';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__finish_group(
+    text, uuid, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[],
+    text, integer, double precision
+) IS 'Internal. harel_finish() of one message; events and children wait in the outbox and in spawns.';
+REVOKE ALL ON FUNCTION @extschema@.harel__finish_group(
+    text, uuid, text, text, bigint, text, text[], text[], text[], text[], text[], text[], text[], double precision[],
+    text, integer, double precision
+) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__enqueue_group(
+    p_group_id text, p_events text[], p_priority integer, p_now double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_base bigint := extract(epoch FROM clock_timestamp()) * 1000000;
+    v_count integer := cardinality(p_events);
+    v_priority integer := p_priority;
+    v_tail bigint;
+BEGIN
+    IF v_priority IS NULL THEN
+        SELECT e.priority INTO v_priority FROM @extschema@.executions e WHERE e.id = p_group_id;
+        v_priority := coalesce(v_priority, 0);
+    END IF;
+    INSERT INTO @extschema@.transport_groups AS g (group_id, available_at, head, tail, priority)
+    VALUES (p_group_id, p_now, v_base, v_base + v_count - 1, v_priority)
+    ON CONFLICT (group_id) DO UPDATE SET tail = g.tail + 1 + excluded.tail - excluded.head
+    RETURNING g.tail INTO v_tail;
+    FOR i IN 1 .. v_count LOOP
+        INSERT INTO @extschema@.transport_messages (group_id, seq, event, published_at)
+        VALUES (p_group_id, v_tail - v_count + i, p_events[i], clock_timestamp());
+    END LOOP;
+    PERFORM @extschema@.harel__wake();
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__enqueue_group(text, text[], integer, double precision)
+IS 'Internal. harel__enqueue() of the events of one group, at one priority (NULL: that of the execution).';
+REVOKE ALL ON FUNCTION @extschema@.harel__enqueue_group(text, text[], integer, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__receive_events(p_group_id text, p_events text[], p_now double precision)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET lock_timeout = '10ms'
+AS $$
+BEGIN
+    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = p_group_id FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND AND EXISTS (SELECT FROM @extschema@.transport_groups g WHERE g.group_id = p_group_id) THEN
+        RETURN false;
+    END IF;
+    PERFORM @extschema@.harel__enqueue_group(p_group_id, p_events, NULL, p_now);
+    RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__receive_events(text, text[], double precision)
+IS 'Internal. Puts events at the end of a group, unless another transaction has locked it or is making it.';
+REVOKE ALL ON FUNCTION @extschema@.harel__receive_events(text, text[], double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__take_events(p_source_id text, p_limit integer, p_relay boolean)
+RETURNS TABLE (seq bigint, target_id text, event text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    -- One relay at a time for each source, as by harel_relay().
+    IF p_relay AND NOT pg_try_advisory_xact_lock(hashtextextended('harel.relay:@extschema@:' || p_source_id, 0)) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT o.seq, o.target_id, o.event
+    FROM @extschema@.outbox o
+    WHERE o.source_id = p_source_id AND (NOT p_relay OR o.target_id IS NOT NULL)
+    ORDER BY o.version, o.ord, o.seq
+    LIMIT p_limit
+    FOR UPDATE SKIP LOCKED;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__take_events(text, integer, boolean)
+IS
+'Internal. Locks the first events that a source has in the outbox, in its order; for a relay those with a target, and '
+'none while another relay has some.';
+REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__drop_events(p_source_id text, p_seqs bigint[]) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM @extschema@.outbox o WHERE o.source_id = p_source_id AND o.seq = ANY (p_seqs);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__drop_events(text, bigint[])
+IS 'Internal. harel_settle_outbox() of events of one source.';
+REVOKE ALL ON FUNCTION @extschema@.harel__drop_events(text, bigint[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__take_spawns(p_parent_id text, p_limit integer)
+RETURNS TABLE (
+    seq bigint, child_id text, root_path text, context text, definition_id text, priority smallint, status text
+)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_parent record;
+BEGIN
+    -- As harel_relay_spawns() does.
+    SELECT e.definition_id, e.priority, e.status INTO v_parent
+    FROM @extschema@.executions e
+    WHERE e.id = p_parent_id
+    FOR SHARE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    FOR seq, child_id, root_path, context IN
+        SELECT s.seq, s.child_id, s.root_path, s.context
+        FROM @extschema@.spawns s
+        WHERE s.parent_id = p_parent_id
+        ORDER BY s.version, s.ord, s.seq
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    LOOP
+        CONTINUE WHEN NOT @extschema@.harel__is_json(context);
+        definition_id := v_parent.definition_id;
+        priority := v_parent.priority;
+        status := v_parent.status;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__take_spawns(text, integer)
+IS
+'Internal. Locks the first children that an execution has asked for, and the execution: none while it is being worked '
+'on.';
+REVOKE ALL ON FUNCTION @extschema@.harel__take_spawns(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__drop_spawns(p_parent_id text, p_seqs bigint[]) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_parent_id AND s.seq = ANY (p_seqs);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__drop_spawns(text, bigint[])
+IS 'Internal. Removes requests for children of one execution; returns how many were pending.';
+REVOKE ALL ON FUNCTION @extschema@.harel__drop_spawns(text, bigint[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__receive_child(
+    p_child_id text,
+    p_parent_id text,
+    p_definition_id text,
+    p_priority integer,
+    p_root_path text,
+    p_context text,
+    p_suspended boolean,
+    p_now double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_start text := @extschema@.harel__create_child(
+        p_parent_id, p_definition_id, p_priority, p_child_id, p_root_path, p_context
+    );
+BEGIN
+    IF v_start IS NOT NULL THEN
+        PERFORM @extschema@.harel__enqueue_group(p_child_id, ARRAY[v_start], NULL, p_now);
+        IF p_suspended THEN
+            PERFORM @extschema@.harel__control_execution(p_child_id, 'SUSPENDED', false, p_now);
+        END IF;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__receive_child(text, text, text, integer, text, text, boolean, double precision)
+IS 'Internal. Creates a child execution, if its id is free, with its Start event in the queue.';
+REVOKE ALL ON FUNCTION @extschema@.harel__receive_child(text, text, text, integer, text, text, boolean, double precision)
+FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__fire_timers_of(p_execution_id text, p_now double precision, p_limit integer)
+RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET extra_float_digits = 1
+AS $$
+DECLARE
+    v_timer record;
+    v_paths text[] := '{}';
+    v_events text[] := '{}';
+BEGIN
+    FOR v_timer IN
+        SELECT t.path, t.fire_at
+        FROM @extschema@.timers t
+        WHERE t.execution_id = p_execution_id AND t.fire_at + 0 <= p_now
+        ORDER BY t.fire_at + 0, t.path
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    LOOP
+        v_paths := v_paths || v_timer.path;
+        v_events := v_events || @extschema@.harel__timeout(p_execution_id, v_timer.path, v_timer.fire_at);
+    END LOOP;
+    IF v_paths = '{}' OR NOT @extschema@.harel__receive_events(p_execution_id, v_events, p_now) THEN
+        RETURN 0;
+    END IF;
+    DELETE FROM @extschema@.timers t WHERE t.execution_id = p_execution_id AND t.path = ANY (v_paths);
+    RETURN cardinality(v_paths);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__fire_timers_of(text, double precision, integer)
+IS 'Internal. harel_fire_timers() of one execution.';
+REVOKE ALL ON FUNCTION @extschema@.harel__fire_timers_of(text, double precision, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__lock_execution(p_id text) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_version integer;
+BEGIN
+    SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR NO KEY UPDATE;
+    RETURN v_version;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_execution(text)
+IS 'Internal. Locks an execution until the end of the transaction; its version, or NULL where there is none.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_execution(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__control_execution(
+    p_id text, p_to text, p_strict boolean, p_now double precision
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_row record;
+BEGIN
+    SELECT e.definition_id, e.data, e.version, e.status INTO v_row
+    FROM @extschema@.executions e
+    WHERE e.id = p_id
+    FOR NO KEY UPDATE;
+    IF NOT FOUND OR NOT @extschema@.harel__bring_to(
+        p_id, v_row.definition_id, v_row.data, v_row.version, v_row.status, p_to, p_strict
+    ) THEN
+        RETURN false;
+    END IF;
+    IF p_to = 'CANCELLED' THEN
+        DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id;
+        DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_id;
+        PERFORM @extschema@.harel__bury_group(p_id, 'the execution was cancelled', true, p_now);
+    ELSIF p_to = 'SUSPENDED' THEN
+        UPDATE @extschema@.transport_groups g
+        SET available_at = 'Infinity', token = NULL, worker = NULL
+        WHERE g.group_id = p_id;
+    ELSE
+        UPDATE @extschema@.transport_groups g
+        SET available_at = p_now
+        WHERE g.group_id = p_id AND g.available_at + 0 = 'Infinity';
+        PERFORM @extschema@.harel__wake();
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__control_execution(text, text, boolean, double precision)
+IS 'Internal. harel__control() of one execution without those that descend from it.';
+REVOKE ALL ON FUNCTION @extschema@.harel__control_execution(text, text, boolean, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__purge_execution(p_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    DELETE FROM @extschema@.executions e WHERE e.id = p_id;
+    DELETE FROM @extschema@.timers t WHERE t.execution_id = p_id;
+    DELETE FROM @extschema@.spawns s WHERE s.parent_id = p_id;
+    PERFORM FROM @extschema@.transport_groups g WHERE g.group_id = p_id FOR UPDATE;
+    IF FOUND THEN
+        DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_id;
+        DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_id;
+    END IF;
+    DELETE FROM @extschema@.dead_letters d WHERE d.group_id = p_id;
+    DELETE FROM @extschema@.trace t WHERE t.execution_id = p_id;
+    DELETE FROM @extschema@.processed_events p WHERE p.execution_id = p_id;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__purge_execution(text)
+IS 'Internal. Removes what lies beside an execution, and itself, for a caller that has locked it.';
+REVOKE ALL ON FUNCTION @extschema@.harel__purge_execution(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__redrive_group(p_group_id text, p_ids uuid[], p_now double precision) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_base bigint := extract(epoch FROM clock_timestamp()) * 1000000;
+    v_letter record;
+    v_priority integer;
+    v_head bigint;
+    v_count integer := 0;
+BEGIN
+    SELECT e.priority INTO v_priority FROM @extschema@.executions e WHERE e.id = p_group_id;
+    FOR v_letter IN
+        SELECT d.id, d.event, d.published_at
+        FROM @extschema@.dead_letters d
+        WHERE d.group_id = p_group_id AND d.id = ANY (p_ids)
+        ORDER BY d.published_at DESC, d.seq DESC
+        FOR UPDATE SKIP LOCKED
+    LOOP
+        INSERT INTO @extschema@.transport_groups AS g (group_id, available_at, head, tail, priority)
+        VALUES (p_group_id, p_now, v_base, v_base, coalesce(v_priority, 0))
+        ON CONFLICT (group_id) DO UPDATE
+        SET head = g.head - 1,
+            available_at = CASE WHEN g.available_at = 'Infinity' THEN 'Infinity' ELSE excluded.available_at END,
+            attempts = 0,
+            token = NULL,
+            worker = NULL
+        RETURNING g.head INTO v_head;
+        INSERT INTO @extschema@.transport_messages (group_id, seq, event, published_at)
+        VALUES (p_group_id, v_head, v_letter.event, v_letter.published_at);
+        DELETE FROM @extschema@.dead_letters d WHERE d.group_id = p_group_id AND d.id = v_letter.id;
+        v_count := v_count + 1;
+    END LOOP;
+    IF v_count > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__redrive_group(text, uuid[], double precision)
+IS 'Internal. harel_redrive() of some dead letters of one group.';
+REVOKE ALL ON FUNCTION @extschema@.harel__redrive_group(text, uuid[], double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__lock_finished(p_id text, p_before timestamptz) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_version integer;
+BEGIN
+    SELECT e.version INTO v_version
+    FROM @extschema@.executions e
+    WHERE e.id = p_id AND e.finished_at < p_before
+    FOR UPDATE SKIP LOCKED;
+    IF EXISTS (SELECT FROM @extschema@.transport_groups g WHERE g.group_id = p_id)
+        OR EXISTS (SELECT FROM @extschema@.spawns s WHERE s.parent_id = p_id)
+    THEN
+        RETURN NULL;
+    END IF;
+    RETURN v_version;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__lock_finished(text, timestamptz)
+IS
+'Internal. Locks an execution that can be purged, having finished before a time; its version, or NULL where it cannot, '
+'or another has locked it.';
+REVOKE ALL ON FUNCTION @extschema@.harel__lock_finished(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__forget_events(p_execution_id text, p_event_ids text[]) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM @extschema@.processed_events p
+    WHERE p.execution_id = p_execution_id AND p.event_id = ANY (p_event_ids);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__forget_events(text, text[])
+IS 'Internal. Removes events of one execution from the ledger; returns how many.';
+REVOKE ALL ON FUNCTION @extschema@.harel__forget_events(text, text[]) FROM PUBLIC;
+-- What is done over all executions of a store that is spread over several nodes. Each of these stands in for the function
+-- of its name: a query over all nodes finds the ids, and then the node of each does the work, in one transaction.
+
+CREATE FUNCTION @extschema@.harel__everywhere_next(
+    p_worker text,
+    p_visibility double precision,
+    p_limit integer,
+    p_min_priority integer,
+    p_urgent integer,
+    p_max_attempts integer,
+    p_load boolean,
+    p_now double precision
+) RETURNS TABLE (
+    group_id text, seq bigint, event text, token uuid, deadline double precision, attempts integer,
+    definition_id text, data text, version integer, status text, already_processed boolean
+)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_row record;
+    v_tried text[] := '{}';
+    v_candidates text[];
+    v_given integer := 0;
+    v_settled integer;
+    v_expected boolean;
+BEGIN
+    IF p_max_attempts < 1 THEN
+        PERFORM @extschema@.harel__refuse_attempts(p_max_attempts);
+    END IF;
+    deadline := v_now + p_visibility;
+    token := gen_random_uuid();
+    WHILE v_given < p_limit LOOP
+        -- Some more than are wanted, as others look at the same moment.
+        SELECT array_agg(c.group_id ORDER BY c.is_urgent DESC, c.urgency DESC, c.available_at)
+        INTO v_candidates
+        FROM (
+            (
+                SELECT g.group_id, g.available_at, g.priority AS urgency, true AS is_urgent
+                FROM @extschema@.transport_groups g
+                WHERE g.priority > 0
+                    AND g.priority >= p_min_priority
+                    AND g.available_at <= v_now
+                    AND g.group_id <> ALL (v_tried)
+                ORDER BY g.priority DESC, g.available_at
+                LIMIT p_urgent
+            )
+            UNION ALL
+            (
+                SELECT g.group_id, g.available_at, 0, false
+                FROM @extschema@.transport_groups g
+                WHERE g.available_at <= v_now
+                    AND g.priority >= p_min_priority
+                    AND g.group_id <> ALL (v_tried)
+                ORDER BY g.available_at
+                LIMIT p_limit - v_given + 10
+            )
+        ) c;
+        EXIT WHEN v_candidates IS NULL;
+        v_settled := 0;
+        FOREACH group_id IN ARRAY v_candidates LOOP
+            EXIT WHEN v_given = p_limit;
+            CONTINUE WHEN group_id = ANY (v_tried);
+            v_tried := v_tried || group_id;
+            SELECT * INTO v_row
+            FROM @extschema@.harel__claim_group(
+                group_id, p_worker, p_visibility, p_min_priority, p_max_attempts, p_load, token, v_now
+            );
+            IF v_row.state = 'unknown' THEN
+                SELECT count(*) > 0 INTO v_expected FROM @extschema@.spawns s WHERE s.child_id = group_id;
+                PERFORM FROM @extschema@.harel__refuse_group(group_id, v_expected, v_now);
+            ELSIF v_row.state = 'given' THEN
+                seq := v_row.seq;
+                event := v_row.event;
+                attempts := v_row.attempts;
+                definition_id := v_row.definition_id;
+                data := v_row.data;
+                version := v_row.version;
+                status := v_row.status;
+                already_processed := v_row.already_processed;
+                v_given := v_given + 1;
+                RETURN NEXT;
+            END IF;
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_next(
+    text, double precision, integer, integer, integer, integer, boolean, double precision
+) IS
+'Internal. harel_claim(), or harel_next() where p_load, over all nodes; up to p_urgent of the messages by priority. A '
+'group that another has locked is passed over.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_next(
+    text, double precision, integer, integer, integer, integer, boolean, double precision
+) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_extend(
+    p_group_ids text[], p_tokens uuid[], p_visibility double precision, p_now double precision
+) RETURNS TABLE (group_id text, deadline double precision)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_token uuid;
+BEGIN
+    FOR group_id, v_token IN
+        SELECT DISTINCT l.group_id, l.token FROM unnest(p_group_ids, p_tokens) AS l (group_id, token)
+        WHERE l.group_id IS NOT NULL AND l.token IS NOT NULL
+    LOOP
+        SELECT x.* INTO deadline FROM @extschema@.harel__extend_group(group_id, v_token, p_visibility, p_now) x;
+        IF deadline IS NOT NULL THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_extend(text[], uuid[], double precision, double precision)
+IS 'Internal. harel_extend() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_extend(text[], uuid[], double precision, double precision)
+FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_finish(
+    p_group_ids text[],
+    p_tokens uuid[],
+    p_defns text[],
+    p_datas text[],
+    p_olds bigint[],
+    p_events text[],
+    p_emit_ends integer[],
+    p_emit_targets text[],
+    p_emit_events text[],
+    p_spawn_ends integer[],
+    p_spawn_children text[],
+    p_spawn_root_paths text[],
+    p_spawn_contexts text[],
+    p_timer_ends integer[],
+    p_timer_actions text[],
+    p_timer_paths text[],
+    p_timer_fire_ats double precision[],
+    p_traces text[],
+    p_trace_max integer,
+    p_now double precision
+) RETURNS TABLE (group_id text, result text, stored_version integer, outbox_seqs bigint[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_row record;
+    v_results text[];
+    v_versions integer[];
+    v_seqs bigint[] := '{}';
+    v_seq_starts integer[];
+    v_seq_ends integer[];
+    v_place integer;
+    e integer;
+    s integer;
+    t integer;
+BEGIN
+    -- By id, as harel_finish() locks them.
+    FOR group_id, v_place IN
+        SELECT b.id, b.place FROM unnest(p_group_ids) WITH ORDINALITY AS b (id, place)
+        ORDER BY b.id COLLATE "C", b.place
+    LOOP
+        IF group_id IS NULL OR p_tokens[v_place] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_lease(group_id);
+        END IF;
+        e := coalesce(p_emit_ends[v_place - 1], 0) + 1;
+        s := coalesce(p_spawn_ends[v_place - 1], 0) + 1;
+        t := coalesce(p_timer_ends[v_place - 1], 0) + 1;
+        SELECT * INTO v_row
+        FROM @extschema@.harel__finish_group(
+            group_id, p_tokens[v_place], p_defns[v_place], p_datas[v_place], p_olds[v_place], p_events[v_place],
+            p_emit_targets[e:p_emit_ends[v_place]], p_emit_events[e:p_emit_ends[v_place]],
+            p_spawn_children[s:p_spawn_ends[v_place]], p_spawn_root_paths[s:p_spawn_ends[v_place]],
+            p_spawn_contexts[s:p_spawn_ends[v_place]],
+            p_timer_actions[t:p_timer_ends[v_place]], p_timer_paths[t:p_timer_ends[v_place]],
+            p_timer_fire_ats[t:p_timer_ends[v_place]],
+            p_traces[v_place], p_trace_max, p_now
+        );
+        v_results[v_place] := v_row.result;
+        v_versions[v_place] := v_row.stored_version;
+        v_seq_starts[v_place] := cardinality(v_seqs) + 1;
+        v_seqs := v_seqs || v_row.outbox_seqs;
+        v_seq_ends[v_place] := cardinality(v_seqs);
+    END LOOP;
+    RETURN QUERY
+    SELECT b.id, v_results[b.place], v_versions[b.place], v_seqs[v_seq_starts[b.place]:v_seq_ends[b.place]]
+    FROM unnest(p_group_ids) WITH ORDINALITY AS b (id, place)
+    ORDER BY b.place;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_finish(
+    text[], uuid[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer, double precision
+) IS 'Internal. harel_finish() over all nodes; the items of each commit end where the lists of ends say.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_finish(
+    text[], uuid[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
+    integer[], text[], text[], double precision[], text[], integer, double precision
+) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_publish(
+    p_group_ids text[], p_events text[], p_priorities integer[], p_now double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_group record;
+BEGIN
+    FOR v_group IN
+        SELECT
+            m.group_id,
+            array_agg(m.event ORDER BY m.place) AS events,
+            (array_agg(m.priority ORDER BY m.place))[1] AS priority
+        FROM unnest(p_group_ids, p_events, p_priorities) WITH ORDINALITY AS m (group_id, event, priority, place)
+        GROUP BY m.group_id
+        ORDER BY m.group_id COLLATE "C"
+    LOOP
+        PERFORM FROM @extschema@.harel__enqueue_group(v_group.group_id, v_group.events, v_group.priority, p_now);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_publish(text[], text[], integer[], double precision)
+IS 'Internal. harel__enqueue() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_publish(text[], text[], integer[], double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_take_outbox(p_limit integer)
+RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_left integer := p_limit;
+    v_source text;
+BEGIN
+    FOR v_source IN
+        SELECT DISTINCT o.source_id FROM (SELECT o.source_id FROM @extschema@.outbox o ORDER BY o.source_id) o
+        ORDER BY o.source_id
+    LOOP
+        EXIT WHEN v_left <= 0;
+        FOR seq, target_id, event IN
+            SELECT * FROM @extschema@.harel__take_events(v_source, v_left, false)
+        LOOP
+            source_id := nullif(v_source, '');
+            v_left := v_left - 1;
+            RETURN NEXT;
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_take_outbox(integer)
+IS 'Internal. harel_take_outbox() over all nodes, source by source.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_take_outbox(integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_settle_outbox(p_seqs bigint[]) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_source record;
+    v_dropped integer;
+    v_count integer := 0;
+BEGIN
+    FOR v_source IN
+        SELECT o.source_id, array_agg(o.seq) AS seqs FROM @extschema@.outbox o
+        WHERE o.seq = ANY (p_seqs)
+        GROUP BY o.source_id
+        ORDER BY o.source_id
+    LOOP
+        SELECT x.* INTO v_dropped FROM @extschema@.harel__drop_events(v_source.source_id, v_source.seqs) x;
+        v_count := v_count + v_dropped;
+    END LOOP;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_settle_outbox(bigint[])
+IS 'Internal. harel_settle_outbox() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_settle_outbox(bigint[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_ack_spawn(p_seq bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_parent text;
+    v_count integer := 0;
+BEGIN
+    SELECT s.parent_id INTO v_parent FROM @extschema@.spawns s WHERE s.seq = p_seq;
+    IF FOUND THEN
+        SELECT x.* INTO v_count FROM @extschema@.harel__drop_spawns(v_parent, ARRAY[p_seq]) x;
+    END IF;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_ack_spawn(bigint)
+IS 'Internal. harel_ack_spawn() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_ack_spawn(bigint) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_relay(p_limit integer, p_now double precision) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_source text;
+    v_sources text[];
+    v_tried text[] := '{}';
+    v_event record;
+    v_source_ids text[] := '{}';
+    v_seqs bigint[] := '{}';
+    v_dropped bigint[];
+    v_targets text[] := '{}';
+    v_events text[] := '{}';
+    v_target record;
+    v_received boolean;
+    v_busy text[] := '{}';
+    v_moved integer := 0;
+BEGIN
+    LOOP
+        -- A source that a look found nothing to move of must not hide those behind it.
+        SELECT array_agg(DISTINCT o.source_id) INTO v_sources
+        FROM (
+            SELECT o.source_id
+            FROM @extschema@.outbox o
+            WHERE o.target_id IS NOT NULL
+                AND o.source_id <> ALL (v_tried)
+                AND o.target_id <> ALL (v_busy)
+            LIMIT p_limit
+        ) o;
+        EXIT WHEN v_sources IS NULL;
+        FOREACH v_source IN ARRAY v_sources LOOP
+            FOR v_event IN
+                SELECT * FROM @extschema@.harel__take_events(v_source, p_limit - cardinality(v_seqs), true)
+            LOOP
+                v_source_ids := v_source_ids || v_source;
+                v_seqs := v_seqs || v_event.seq;
+                v_targets := v_targets || v_event.target_id;
+                v_events := v_events || v_event.event;
+            END LOOP;
+            v_tried := v_tried || v_source;
+            EXIT WHEN cardinality(v_seqs) >= p_limit;
+        END LOOP;
+        -- In the order of the ids, as all lock groups that lock several.
+        FOR v_target IN
+            SELECT o.target_id, array_agg(o.event ORDER BY o.place) AS events
+            FROM unnest(v_targets, v_events) WITH ORDINALITY AS o (target_id, event, place)
+            GROUP BY o.target_id
+            ORDER BY o.target_id COLLATE "C"
+        LOOP
+            SELECT x.* INTO v_received
+            FROM @extschema@.harel__receive_events(v_target.target_id, v_target.events, p_now) x;
+            IF NOT v_received THEN
+                v_busy := v_busy || v_target.target_id;
+            END IF;
+        END LOOP;
+        FOR v_source, v_dropped IN
+            SELECT o.source_id, array_agg(o.seq)
+            FROM unnest(v_source_ids, v_seqs, v_targets) AS o (source_id, seq, target_id)
+            WHERE o.target_id <> ALL (v_busy)
+            GROUP BY o.source_id
+            ORDER BY o.source_id COLLATE "C"
+        LOOP
+            PERFORM FROM @extschema@.harel__drop_events(v_source, v_dropped);
+            v_moved := v_moved + cardinality(v_dropped);
+        END LOOP;
+        EXIT WHEN v_moved > 0;
+        v_source_ids := '{}';
+        v_seqs := '{}';
+        v_targets := '{}';
+        v_events := '{}';
+    END LOOP;
+    RETURN v_moved;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_relay(integer, double precision)
+IS
+'Internal. harel_relay() over all nodes: of each source only one relay at a time moves events. An event leaves the '
+'outbox of the one node and comes into the queue of the other in one transaction.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_relay(integer, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_relay_spawns(p_limit integer, p_now double precision) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_parent text;
+    v_parents text[];
+    v_tried text[] := '{}';
+    v_parent_ids text[] := '{}';
+    v_seqs bigint[] := '{}';
+    v_dropped bigint[];
+    v_children jsonb[] := '{}';
+    v_spawn record;
+    v_child record;
+BEGIN
+    LOOP
+        SELECT array_agg(DISTINCT s.parent_id) INTO v_parents
+        FROM (
+            SELECT s.parent_id FROM @extschema@.spawns s
+            WHERE s.parent_id <> ALL (v_tried)
+            LIMIT p_limit
+        ) s;
+        EXIT WHEN v_parents IS NULL;
+        FOREACH v_parent IN ARRAY v_parents LOOP
+            FOR v_spawn IN
+                SELECT * FROM @extschema@.harel__take_spawns(v_parent, p_limit - cardinality(v_seqs))
+            LOOP
+                v_parent_ids := v_parent_ids || v_parent;
+                v_seqs := v_seqs || v_spawn.seq;
+                v_children := v_children || to_jsonb(v_spawn);
+            END LOOP;
+            v_tried := v_tried || v_parent;
+            EXIT WHEN cardinality(v_seqs) >= p_limit;
+        END LOOP;
+        EXIT WHEN v_seqs <> '{}';
+    END LOOP;
+    FOR v_child IN
+        SELECT
+            c.child ->> 'child_id' AS id, p.id AS parent_id, c.child ->> 'definition_id' AS definition_id,
+            (c.child ->> 'priority')::integer AS priority, c.child ->> 'root_path' AS root_path,
+            c.child ->> 'context' AS context, c.child ->> 'status' = 'SUSPENDED' AS is_suspended
+        FROM unnest(v_parent_ids, v_children) WITH ORDINALITY AS p (id, child, place)
+        CROSS JOIN LATERAL (SELECT p.child) c
+        ORDER BY c.child ->> 'child_id' COLLATE "C", p.place
+    LOOP
+        PERFORM FROM @extschema@.harel__receive_child(
+            v_child.id, v_child.parent_id, v_child.definition_id, v_child.priority, v_child.root_path, v_child.context,
+            v_child.is_suspended, p_now
+        );
+    END LOOP;
+    FOR v_parent, v_dropped IN
+        SELECT p.id, array_agg(p.seq) FROM unnest(v_parent_ids, v_seqs) AS p (id, seq)
+        GROUP BY p.id
+        ORDER BY p.id COLLATE "C"
+    LOOP
+        PERFORM FROM @extschema@.harel__drop_spawns(v_parent, v_dropped);
+    END LOOP;
+    RETURN cardinality(v_seqs);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_relay_spawns(integer, double precision)
+IS 'Internal. harel_relay_spawns() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_relay_spawns(integer, double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_fire_timers(p_now double precision, p_limit integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_id text;
+    v_count integer;
+    v_fired integer := 0;
+BEGIN
+    FOR v_id IN
+        SELECT d.execution_id
+        FROM (
+            SELECT t.execution_id FROM @extschema@.timers t
+            WHERE t.fire_at <= p_now
+            ORDER BY t.fire_at, t.execution_id, t.path
+            LIMIT p_limit
+        ) d
+        GROUP BY d.execution_id
+        ORDER BY d.execution_id
+    LOOP
+        EXIT WHEN v_fired >= p_limit;
+        SELECT x.* INTO v_count FROM @extschema@.harel__fire_timers_of(v_id, p_now, p_limit - v_fired) x;
+        v_fired := v_fired + v_count;
+    END LOOP;
+    RETURN v_fired;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_fire_timers(double precision, integer)
+IS 'Internal. harel_fire_timers() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_fire_timers(double precision, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(NULL);
+    v_tree text[] := ARRAY(SELECT DISTINCT r.id FROM unnest(p_ids) AS r (id));
+    v_locked text[] := '{}';
+    v_id text;
+    v_changed boolean;
+    v_any boolean := false;
+BEGIN
+    -- As harel__control() does: the tree is whole once all in it are locked.
+    LOOP
+        FOR v_id IN SELECT t.id FROM unnest(v_tree) AS t (id) WHERE t.id <> ALL (v_locked) ORDER BY t.id COLLATE "C" LOOP
+            PERFORM FROM @extschema@.harel__lock_execution(v_id);
+        END LOOP;
+        v_locked := v_tree;
+        SELECT v_tree || coalesce(array_agg(e.id), '{}') INTO v_tree
+        FROM @extschema@.executions e
+        WHERE e.parent_id = ANY (v_locked) AND octet_length(e.parent_id) <= 1000 AND e.id <> ALL (v_locked);
+        EXIT WHEN cardinality(v_tree) = cardinality(v_locked);
+    END LOOP;
+    FOR v_id IN SELECT t.id FROM unnest(v_tree) AS t (id) ORDER BY t.id COLLATE "C" LOOP
+        SELECT x.* INTO v_changed FROM @extschema@.harel__control_execution(v_id, p_to, p_strict, v_now) x;
+        v_any := v_any OR v_changed;
+    END LOOP;
+    RETURN v_any;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_control(text[], text, boolean)
+IS 'Internal. harel__control() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_control(text[], text, boolean) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_purge(p_id text, p_expected_version bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_version integer;
+BEGIN
+    SELECT x.* INTO v_version FROM @extschema@.harel__lock_execution(p_id) x;
+    IF v_version <> p_expected_version THEN
+        RETURN false;
+    END IF;
+    DELETE FROM @extschema@.outbox o WHERE o.target_id = p_id;
+    PERFORM FROM @extschema@.harel__purge_execution(p_id);
+    RETURN v_version IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_purge(text, bigint)
+IS 'Internal. harel_purge() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_purge(text, bigint) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_purge_finished(
+    p_before timestamptz, p_limit integer, p_archive regproc
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_exe record;
+    v_version integer;
+    v_expected text[];
+    v_purged integer := 0;
+BEGIN
+    FOR v_exe IN
+        SELECT e.id, e.data, e.version
+        FROM @extschema@.executions e
+        WHERE e.finished_at IS NOT NULL
+            AND e.finished_at < p_before
+            AND NOT EXISTS (SELECT FROM @extschema@.transport_groups g WHERE g.group_id = e.id)
+            AND NOT EXISTS (SELECT FROM @extschema@.spawns s WHERE s.parent_id = e.id)
+        ORDER BY e.finished_at
+        LIMIT p_limit
+    LOOP
+        -- One that another works on, or that has changed, is left for another call.
+        SELECT x.* INTO v_version FROM @extschema@.harel__lock_finished(v_exe.id, p_before) x;
+        CONTINUE WHEN v_version IS DISTINCT FROM v_exe.version;
+        SELECT array_agg(o.source_id) INTO v_expected FROM @extschema@.outbox o WHERE o.target_id = v_exe.id;
+        CONTINUE WHEN v_expected IS NOT NULL;
+        IF p_archive IS NOT NULL THEN
+            EXECUTE format('SELECT %s($1, $2)', p_archive) USING v_exe.id, v_exe.data;
+        END IF;
+        PERFORM FROM @extschema@.harel__purge_execution(v_exe.id);
+        v_purged := v_purged + 1;
+    END LOOP;
+    RETURN v_purged;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_purge_finished(timestamptz, integer, regproc)
+IS 'Internal. harel_purge_finished() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_purge_finished(timestamptz, integer, regproc) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_purge_processed(p_before timestamptz, p_limit integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_row record;
+    v_forgotten integer;
+    v_count integer := 0;
+BEGIN
+    FOR v_row IN
+        SELECT p.execution_id, array_agg(p.event_id) AS event_ids
+        FROM (
+            SELECT p.execution_id, p.event_id
+            FROM @extschema@.processed_events p
+            WHERE p.processed_at < p_before
+            ORDER BY p.processed_at
+            LIMIT p_limit
+        ) p
+        GROUP BY p.execution_id
+        ORDER BY p.execution_id
+    LOOP
+        SELECT x.* INTO v_forgotten FROM @extschema@.harel__forget_events(v_row.execution_id, v_row.event_ids) x;
+        v_count := v_count + v_forgotten;
+    END LOOP;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_purge_processed(timestamptz, integer)
+IS 'Internal. harel_purge_processed() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_purge_processed(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_redrive(
+    p_group_id text, p_id uuid, p_limit integer, p_now double precision
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_group record;
+    v_driven integer;
+    v_count integer := 0;
+BEGIN
+    FOR v_group IN
+        SELECT l.group_id, array_agg(l.id) AS ids
+        FROM (
+            SELECT l.group_id, l.id
+            FROM @extschema@.dead_letters l
+            WHERE (p_group_id IS NULL OR l.group_id = p_group_id) AND (p_id IS NULL OR l.id = p_id)
+            ORDER BY l.dead_at, l.seq
+            LIMIT p_limit
+        ) l
+        GROUP BY l.group_id
+        ORDER BY l.group_id
+    LOOP
+        SELECT x.* INTO v_driven FROM @extschema@.harel__redrive_group(v_group.group_id, v_group.ids, p_now) x;
+        v_count := v_count + v_driven;
+    END LOOP;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_redrive(text, uuid, integer, double precision)
+IS 'Internal. harel_redrive() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_redrive(text, uuid, integer, double precision) FROM PUBLIC;
 -- pg_dump takes the rows of an extension's tables only where they are registered. As a plain script the store belongs
 -- to no extension and is dumped as it is: then there is nothing to register. The registers of the queue start anew: a
 -- floor that was advanced after the snapshot of the dump would hide what the dump holds.

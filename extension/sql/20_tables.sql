@@ -42,6 +42,8 @@ CREATE TABLE @extschema@.outbox (
     target_id text COLLATE "C",
     event text NOT NULL,
     source_id text COLLATE "C",
+    version integer NOT NULL DEFAULT 0,
+    ord integer NOT NULL DEFAULT 0,
     CONSTRAINT outbox_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.outbox
@@ -50,6 +52,12 @@ COMMENT ON COLUMN @extschema@.outbox.target_id
 IS 'The execution that the event is for; NULL for a broadcast.';
 COMMENT ON COLUMN @extschema@.outbox.source_id
 IS 'The execution that emitted the event.';
+COMMENT ON COLUMN @extschema@.outbox.version
+IS
+'The version that the source came to by the commit that emitted the event, and with ord the order of the events of one '
+'source; 0 where it was written before version 1.1, or in another program.';
+COMMENT ON COLUMN @extschema@.outbox.ord
+IS 'The place of the event among those of its commit, from 1.';
 
 CREATE TABLE @extschema@.processed_events (
     execution_id text COLLATE "C" NOT NULL,
@@ -77,12 +85,20 @@ CREATE TABLE @extschema@.spawns (
     child_id text COLLATE "C" NOT NULL,
     root_path text NOT NULL,
     context text NOT NULL,
+    version integer NOT NULL DEFAULT 0,
+    ord integer NOT NULL DEFAULT 0,
     CONSTRAINT spawns_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.spawns
 IS 'Child executions that commits asked for and that are not yet created, oldest first by seq.';
 COMMENT ON COLUMN @extschema@.spawns.context
 IS 'The context that the child starts with, as JSON text.';
+COMMENT ON COLUMN @extschema@.spawns.version
+IS
+'The version that the parent came to by the commit that asked for the child; 0 where it was written before version 1.1, '
+'or in another program.';
+COMMENT ON COLUMN @extschema@.spawns.ord
+IS 'The place of the child among those that its commit asked for, from 1.';
 
 CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,

@@ -85,8 +85,8 @@ BEGIN
             ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
             END IF;
-            INSERT INTO @extschema@.outbox (target_id, event, source_id)
-            VALUES (p_emit_targets[i], p_emit_events[i], p_id)
+            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord)
+            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i)
             RETURNING seq INTO v_seq;
             v_seqs[i] := v_seq;
         END LOOP;
@@ -109,8 +109,8 @@ BEGIN
             ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
             END IF;
-            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context)
-            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i]);
+            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord)
+            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i);
         END LOOP;
     END IF;
 

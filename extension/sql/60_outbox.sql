@@ -8,6 +8,15 @@ SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        -- There a seq tells nothing of the order.
+        RETURN QUERY
+        SELECT o.seq, o.target_id, o.event, nullif(o.source_id, '')
+        FROM @extschema@.outbox o
+        ORDER BY o.source_id, o.version, o.ord, o.seq
+        LIMIT p_limit;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT o.seq, o.target_id, o.event, o.source_id
     FROM @extschema@.outbox o
@@ -32,6 +41,9 @@ BEGIN
     IF p_seq IS NULL THEN
         PERFORM @extschema@.harel__refuse_seq();
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_settle_outbox(ARRAY[p_seq]);
+    END IF;
     DELETE FROM @extschema@.outbox o WHERE o.seq = p_seq;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
@@ -51,6 +63,10 @@ SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_take_outbox(p_limit);
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT o.seq, o.target_id, o.event, o.source_id
     FROM @extschema@.outbox o
@@ -73,6 +89,9 @@ AS $$
 DECLARE
     v_count integer;
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_settle_outbox(p_seqs);
+    END IF;
     DELETE FROM @extschema@.outbox o WHERE o.seq = ANY (p_seqs);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;

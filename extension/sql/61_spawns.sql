@@ -8,6 +8,14 @@ SET enable_sort = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context
+        FROM @extschema@.spawns s
+        ORDER BY s.parent_id, s.version, s.ord, s.seq
+        LIMIT p_limit;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context
     FROM @extschema@.spawns s
@@ -29,6 +37,9 @@ DECLARE
 BEGIN
     IF p_seq IS NULL THEN
         PERFORM @extschema@.harel__refuse_seq();
+    END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_ack_spawn(p_seq);
     END IF;
     DELETE FROM @extschema@.spawns s WHERE s.seq = p_seq;
     GET DIAGNOSTICS v_count = ROW_COUNT;

@@ -183,7 +183,9 @@ BEGIN
             PERFORM @extschema@.harel__check_message(p_group_ids[i], p_events[i], v_priorities[i]);
         END IF;
     END LOOP;
-    IF v_count > 0 THEN
+    IF v_count > 0 AND @extschema@.harel__is_distributed() THEN
+        PERFORM @extschema@.harel__everywhere_publish(p_group_ids, p_events, v_priorities, v_now);
+    ELSIF v_count > 0 THEN
         -- The groups that exist before those that are made here, as in harel_finish().
         PERFORM @extschema@.harel__lock_groups(p_group_ids);
         PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);

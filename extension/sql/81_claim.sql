@@ -68,6 +68,22 @@ IS
 'Where the clock was set back the floor begins anew.';
 REVOKE ALL ON FUNCTION @extschema@.harel__tend(double precision, double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__refuse_attempts(p_max_attempts integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST008',
+        MESSAGE = 'the greatest number of attempts must be 1 or more',
+        DETAIL = format('It is %s: every message would become a dead letter.', p_max_attempts),
+        HINT = 'Pass NULL for no limit.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_attempts(integer)
+IS 'Internal. Raises ST008 for a number of attempts that leaves none.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_attempts(integer) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__lock_available(
     p_limit integer,
     p_min_priority integer,
@@ -94,11 +110,7 @@ DECLARE
 BEGIN
     now := @extschema@.harel__clock(p_now);
     IF p_max_attempts < 1 THEN
-        RAISE EXCEPTION USING
-            ERRCODE = 'ST008',
-            MESSAGE = 'the greatest number of attempts must be 1 or more',
-            DETAIL = format('It is %s: every message would become a dead letter.', p_max_attempts),
-            HINT = 'Pass NULL for no limit.';
+        PERFORM @extschema@.harel__refuse_attempts(p_max_attempts);
     END IF;
     IF p_now IS NULL THEN
         SELECT
@@ -231,6 +243,15 @@ BEGIN
     THEN
         PERFORM @extschema@.harel__check_claim(p_worker, p_visibility, p_limit, p_min_priority);
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT n.group_id, n.seq, n.event, n.token, n.deadline, n.attempts
+        FROM @extschema@.harel__everywhere_next(
+            p_worker, p_visibility, p_limit, p_min_priority, CASE WHEN p_min_priority > 0 THEN p_limit ELSE 0 END,
+            p_max_attempts, false, p_now
+        ) n;
+        RETURN;
+    END IF;
     v_locked := @extschema@.harel__lock_available(p_limit, p_min_priority, 0, p_max_attempts, p_now);
     IF v_locked.tids = '{}' THEN
         RETURN;
@@ -298,6 +319,28 @@ IS
 'them has another.';
 REVOKE ALL ON FUNCTION @extschema@.harel__settle(text[], double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__settle_group(p_group_id text, p_head bigint, p_tail bigint, p_now double precision)
+RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+BEGIN
+    DELETE FROM @extschema@.transport_messages m WHERE m.group_id = p_group_id AND m.seq = p_head;
+    IF p_head = p_tail THEN
+        DELETE FROM @extschema@.transport_groups g WHERE g.group_id = p_group_id;
+        RETURN false;
+    END IF;
+    UPDATE @extschema@.transport_groups g
+    SET head = g.head + 1, available_at = p_now, attempts = 0, token = NULL, worker = NULL
+    WHERE g.group_id = p_group_id;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__settle_group(text, bigint, bigint, double precision)
+IS 'Internal. harel__settle() of one group, with the numbers of its first and last message.';
+REVOKE ALL ON FUNCTION @extschema@.harel__settle_group(text, bigint, bigint, double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_ack(
     p_group_id text, p_token uuid, p_now double precision DEFAULT NULL
 ) RETURNS boolean
@@ -307,18 +350,21 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
+    v_head bigint;
+    v_tail bigint;
 BEGIN
     IF p_group_id IS NULL OR p_token IS NULL THEN
         PERFORM @extschema@.harel__refuse_lease(p_group_id);
     END IF;
     -- The sum, here and below, keeps this from the index by time, on which every lease would be looked at.
-    PERFORM FROM @extschema@.transport_groups g
+    SELECT g.head, g.tail INTO v_head, v_tail
+    FROM @extschema@.transport_groups g
     WHERE g.group_id = p_group_id AND g.token = p_token AND g.available_at + 0 > v_now
     FOR UPDATE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    IF @extschema@.harel__settle(ARRAY[p_group_id], v_now) THEN
+    IF @extschema@.harel__settle_group(p_group_id, v_head, v_tail, v_now) THEN
         PERFORM @extschema@.harel__wake();
     END IF;
     RETURN true;
@@ -374,7 +420,7 @@ BEGIN
         RETURN false;
     END IF;
     IF v_attempts >= p_max_attempts THEN
-        PERFORM @extschema@.harel__bury(ARRAY[p_group_id], p_reason, false, v_now);
+        PERFORM @extschema@.harel__bury_group(p_group_id, p_reason, false, v_now);
     ELSIF p_delay > 0 THEN
         RETURN true;
     END IF;
@@ -408,6 +454,11 @@ DECLARE
 BEGIN
     PERFORM @extschema@.harel__check_list(NULL, 'leases', array_dims(p_group_ids), array_dims(p_tokens));
     PERFORM @extschema@.harel__check_duration('visibility', p_visibility);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT * FROM @extschema@.harel__everywhere_extend(p_group_ids, p_tokens, p_visibility, v_now);
+        RETURN;
+    END IF;
     -- This waits for nobody: where another has locked the group, to publish or to settle, the deadline stays for now.
     RETURN QUERY
     WITH leases AS MATERIALIZED (

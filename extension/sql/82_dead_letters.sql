@@ -90,6 +90,9 @@ DECLARE
     v_count integer := 0;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_redrive(p_group_id, p_id, p_limit, v_now);
+    END IF;
     IF p_group_id IS NULL AND p_id IS NULL THEN
         -- The groups that exist before those that are made here, as in harel_finish().
         PERFORM @extschema@.harel__lock_groups(ARRAY(

@@ -55,6 +55,15 @@ BEGIN
         PERFORM @extschema@.harel__check_duration('sleep', p_sleep);
     END IF;
     token := gen_random_uuid();
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT * FROM @extschema@.harel__everywhere_next(
+            p_worker, p_visibility, p_limit, p_min_priority,
+            CASE WHEN p_min_priority > 0 THEN p_limit ELSE floor(p_limit / 2.0 + random())::integer END,
+            p_max_attempts, true, p_now
+        );
+        RETURN;
+    END IF;
     LOOP
         -- Of two messages, one goes by priority and one by age, so that neither can keep the other waiting for ever.
         v_locked := @extschema@.harel__lock_available(
@@ -328,6 +337,16 @@ BEGIN
             array_dims(p_timer_fire_ats)
         );
         v_timer_ends := @extschema@.harel__ends('timers', p_timer_commits, v_count);
+    END IF;
+
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT * FROM @extschema@.harel__everywhere_finish(
+            p_group_ids, p_tokens, p_defns, p_datas, p_olds, p_events, v_emit_ends, p_emit_targets, p_emit_events,
+            v_spawn_ends, p_spawn_children, p_spawn_root_paths, p_spawn_contexts,
+            v_timer_ends, p_timer_actions, p_timer_paths, p_timer_fire_ats, p_traces, p_trace_max, v_now
+        );
+        RETURN;
     END IF;
 
     -- Locks are taken in this order, by all who take several: executions, then groups, each by id, then what hangs on

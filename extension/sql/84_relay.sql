@@ -80,6 +80,9 @@ DECLARE
     v_busy text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_relay(p_limit, v_now);
+    END IF;
     -- One at a time: of two, each with some of one source's events, the later ones could arrive first.
     IF NOT pg_try_advisory_xact_lock(hashtextextended('harel.relay:@extschema@', 0)) THEN
         RETURN 0;
@@ -160,6 +163,9 @@ DECLARE
     v_suspended text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_relay_spawns(p_limit, v_now);
+    END IF;
     -- The parent is locked too: one that is being suspended or cancelled would miss the child.
     FOR v_spawn IN
         SELECT s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority, e.status
@@ -206,6 +212,23 @@ IS
 'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
+-- The digits of fire_at are pinned: ids must not depend on the session.
+CREATE FUNCTION @extschema@.harel__timeout(p_id text, p_path text, p_fire_at double precision) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET extra_float_digits = 1
+AS $$
+BEGIN
+    RETURN format(
+        '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
+        @extschema@.harel__derived_id('Timeout', p_id, p_path, p_fire_at::text), to_json(p_path), p_fire_at
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__timeout(text, text, double precision)
+IS 'Internal. The event of a timer that is due; its id is derived from the three.';
+REVOKE ALL ON FUNCTION @extschema@.harel__timeout(text, text, double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -214,7 +237,6 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
-SET extra_float_digits = 1
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
@@ -225,6 +247,9 @@ DECLARE
     v_fired integer;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_fire_timers(v_now, p_limit);
+    END IF;
     SELECT array_agg(t.ctid), array_agg(t.execution_id)
     INTO v_tids, v_ids
     FROM (
@@ -239,8 +264,7 @@ BEGIN
         RETURN 0;
     END IF;
     v_busy := @extschema@.harel__busy(v_ids);
-    -- The digits of fire_at are pinned above: ids must not depend on the session. Looked up apart from their order, for
-    -- which an index of all timers would be walked.
+    -- Looked up apart from their order, for which an index of all timers would be walked.
     WITH due AS MATERIALIZED (
         SELECT t.execution_id, t.path, t.fire_at
         FROM @extschema@.timers t
@@ -249,12 +273,7 @@ BEGIN
     SELECT
         array_agg(t.execution_id ORDER BY t.fire_at, t.path),
         array_agg(
-            format(
-                '{"id":"%s","kind":"Timeout","data":{"path":%s,"fire_at":%s}}',
-                @extschema@.harel__derived_id('Timeout', t.execution_id, t.path, t.fire_at::text),
-                to_json(t.path),
-                t.fire_at
-            )
+            @extschema@.harel__timeout(t.execution_id, t.path, t.fire_at)
             ORDER BY t.fire_at, t.path
         )
     INTO v_ids, v_events
@@ -292,20 +311,19 @@ SET enable_sort = off
 AS $$
 DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
+    v_available_at double precision;
 BEGIN
     -- Children first, so that an event for one finds it.
     spawned := @extschema@.harel_relay_spawns(p_limit, v_now);
     relayed := @extschema@.harel_relay(p_limit, v_now);
     fired := @extschema@.harel_fire_timers(v_now, p_limit);
-    next_at := least(
-        (SELECT t.fire_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1),
-        (
-            SELECT g.available_at FROM @extschema@.transport_groups g
-            WHERE g.available_at > v_now AND g.available_at < 'Infinity'
-            ORDER BY g.available_at
-            LIMIT 1
-        )
-    );
+    SELECT t.fire_at INTO next_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1;
+    SELECT g.available_at INTO v_available_at
+    FROM @extschema@.transport_groups g
+    WHERE g.available_at > v_now AND g.available_at < 'Infinity'
+    ORDER BY g.available_at
+    LIMIT 1;
+    next_at := least(next_at, v_available_at);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_tick(integer, double precision)

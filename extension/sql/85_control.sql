@@ -79,9 +79,53 @@ COMMENT ON FUNCTION @extschema@.harel__refuse_control(text, text, integer)
 IS 'Internal. Raises ST002 or ST003 for an execution whose status cannot be changed.';
 REVOKE ALL ON FUNCTION @extschema@.harel__refuse_control(text, text, integer) FROM PUBLIC;
 
+-- The version moves, so that a worker in the middle of a step loses it.
+CREATE FUNCTION @extschema@.harel__bring_to(
+    p_id text, p_definition_id text, p_data text, p_version integer, p_status text, p_to text, p_strict boolean
+) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_status text := p_to;
+    v_data text;
+BEGIN
+    IF NOT @extschema@.harel__can_become(p_status, p_to) THEN
+        RETURN false;
+    END IF;
+    v_data := CASE WHEN p_version < 2147483647
+        THEN @extschema@.harel__set_member(p_data, 'version', (p_version + 1)::text)
+    END;
+    -- One that was not RUNNING resumes as what it was.
+    IF p_to = 'SUSPENDED' AND p_status NOT IN ('RUNNING', '') THEN
+        v_data := @extschema@.harel__set_member(v_data, 'resumes_as', to_json(p_status)::text);
+    ELSIF p_to = 'SUSPENDED' AND @extschema@.harel__member(v_data, 'resumes_as') IS NOT NULL THEN
+        -- Kept by whoever committed it out of an earlier suspension.
+        v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
+    ELSIF p_to = 'RUNNING' THEN
+        v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
+        IF v_status <> p_to THEN
+            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
+        END IF;
+    END IF;
+    v_data := @extschema@.harel__set_member(v_data, 'status', to_json(v_status)::text);
+    IF v_data IS NULL THEN
+        IF p_strict THEN
+            PERFORM @extschema@.harel__refuse_control(p_id, p_data, p_version);
+        END IF;
+        RETURN false;
+    END IF;
+    RETURN @extschema@.harel__swap(p_id, p_definition_id, v_data, p_version, NULL);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean)
+IS
+'Internal. Brings an execution that the caller has locked to SUSPENDED, RUNNING or CANCELLED, if it can be; returns '
+'whether it was. Where data or version leaves no room it raises ST002 or ST003, or, unless p_strict, does nothing.';
+REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean) FROM PUBLIC;
+
 -- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
--- Whoever creates a child has locked its parent: the tree is whole once all in it are locked. The version moves, so
--- that a worker in the middle of a step loses it.
+-- Whoever creates a child has locked its parent: the tree is whole once all in it are locked.
 CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -95,11 +139,12 @@ DECLARE
     v_tree text[];
     v_locked integer := 0;
     v_row record;
-    v_status text;
-    v_data text;
     v_changed text[] := '{}';
     v_groups text[];
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_control(p_ids, p_to, p_strict);
+    END IF;
     LOOP
         v_tree := ARRAY(
             WITH RECURSIVE tree (id) AS (
@@ -125,29 +170,9 @@ BEGIN
         WHERE e.id = ANY (v_tree)
         ORDER BY e.id
     LOOP
-        CONTINUE WHEN NOT @extschema@.harel__can_become(v_row.status, p_to);
-        v_status := p_to;
-        v_data := CASE WHEN v_row.version < 2147483647
-            THEN @extschema@.harel__set_member(v_row.data, 'version', (v_row.version + 1)::text)
-        END;
-        -- One that was not RUNNING resumes as what it was.
-        IF p_to = 'SUSPENDED' AND v_row.status NOT IN ('RUNNING', '') THEN
-            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', to_json(v_row.status)::text);
-        ELSIF p_to = 'SUSPENDED' AND @extschema@.harel__member(v_data, 'resumes_as') IS NOT NULL THEN
-            -- Kept by whoever committed it out of an earlier suspension.
-            v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
-        ELSIF p_to = 'RUNNING' THEN
-            v_status := coalesce(@extschema@.harel__member(v_data, 'resumes_as'), p_to);
-            IF v_status <> p_to THEN
-                v_data := @extschema@.harel__set_member(v_data, 'resumes_as', 'null');
-            END IF;
-        END IF;
-        v_data := @extschema@.harel__set_member(v_data, 'status', to_json(v_status)::text);
-        IF v_data IS NULL THEN
-            CONTINUE WHEN NOT p_strict;
-            PERFORM @extschema@.harel__refuse_control(v_row.id, v_row.data, v_row.version);
-        END IF;
-        PERFORM @extschema@.harel__swap(v_row.id, v_row.definition_id, v_data, v_row.version, NULL);
+        CONTINUE WHEN NOT @extschema@.harel__bring_to(
+            v_row.id, v_row.definition_id, v_row.data, v_row.version, v_row.status, p_to, p_strict
+        );
         v_changed := v_changed || v_row.id;
     END LOOP;
     IF p_to = 'CANCELLED' THEN

@@ -17,6 +17,9 @@ BEGIN
             DETAIL = format('Execution %L: the version is NULL.', left(p_id, 40)),
             HINT = 'Pass the version that was loaded: an execution that has moved on since is not purged.';
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_purge(p_id, p_expected_version);
+    END IF;
     LOOP
         SELECT e.version INTO v_version FROM @extschema@.executions e WHERE e.id = p_id FOR UPDATE;
         EXIT WHEN FOUND OR octet_length(p_id) NOT BETWEEN 1 AND 1000;
@@ -132,6 +135,9 @@ DECLARE
     v_ids text[] := '{}';
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_purge_finished(v_before, p_limit, v_archive);
+    END IF;
     FOR v_exe IN
         SELECT e.id, e.data
         FROM @extschema@.executions e
@@ -187,6 +193,9 @@ DECLARE
     v_count integer;
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_purge_processed(v_before, p_limit);
+    END IF;
     v_tids := ARRAY(
         SELECT p.ctid
         FROM @extschema@.processed_events p

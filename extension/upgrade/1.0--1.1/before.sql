@@ -21,6 +21,26 @@ ALTER TABLE @extschema@.trace ADD COLUMN IF NOT EXISTS recorded_at timestamptz;
 COMMENT ON COLUMN @extschema@.trace.recorded_at
 IS 'When the transaction that wrote the entry began; NULL where that was before version 1.1, or in another program.';
 
+-- What there is was written before all that has a version.
+ALTER TABLE @extschema@.outbox
+ADD COLUMN IF NOT EXISTS version integer NOT NULL DEFAULT 0,
+ADD COLUMN IF NOT EXISTS ord integer NOT NULL DEFAULT 0;
+COMMENT ON COLUMN @extschema@.outbox.version
+IS
+'The version that the source came to by the commit that emitted the event, and with ord the order of the events of one '
+'source; 0 where it was written before version 1.1, or in another program.';
+COMMENT ON COLUMN @extschema@.outbox.ord
+IS 'The place of the event among those of its commit, from 1.';
+ALTER TABLE @extschema@.spawns
+ADD COLUMN IF NOT EXISTS version integer NOT NULL DEFAULT 0,
+ADD COLUMN IF NOT EXISTS ord integer NOT NULL DEFAULT 0;
+COMMENT ON COLUMN @extschema@.spawns.version
+IS
+'The version that the parent came to by the commit that asked for the child; 0 where it was written before version 1.1, '
+'or in another program.';
+COMMENT ON COLUMN @extschema@.spawns.ord
+IS 'The place of the child among those that its commit asked for, from 1.';
+
 -- These have other arguments now. Beside the new ones the old ones would make a call ambiguous.
 DROP FUNCTION IF EXISTS @extschema@.harel__set_member(text, text, text, text);
 DROP FUNCTION IF EXISTS @extschema@.harel__control(text[], text);

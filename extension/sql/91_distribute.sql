@@ -1,0 +1,170 @@
+-- The store spread over the nodes of a Citus cluster. All rows of an execution lie on one node, found by its id: the
+-- functions that take the id run there as a whole, in one statement and without a second phase. Those that look over
+-- all executions have another body for that case, in 92_distributed.sql, which finds the ids by a query over all nodes
+-- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
+-- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
+
+-- A marker that every node has, and that costs a look into a cache: Citus makes the indexes of a table wherever it makes
+-- the table.
+CREATE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN to_regclass('@extschema@.outbox_by_seq') IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__is_distributed()
+IS 'Internal. Whether harel_distribute() has spread this store over a Citus cluster.';
+REVOKE ALL ON FUNCTION @extschema@.harel__is_distributed() FROM PUBLIC;
+
+-- Each node counts for itself, from 1. With the number of the node before it a seq names one row of all nodes; it says
+-- nothing of the order, which version and ord keep.
+CREATE FUNCTION @extschema@.harel__next_seq(p_sequence regclass) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_node integer;
+BEGIN
+    EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
+    RETURN v_node::bigint << 48 | nextval(p_sequence);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__next_seq(regclass)
+IS 'Internal. A number that no other node of the cluster gives.';
+REVOKE ALL ON FUNCTION @extschema@.harel__next_seq(regclass) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_distribution(p_shards integer) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_detail text;
+    v_hint text;
+    v_node integer;
+BEGIN
+    IF (p_shards BETWEEN 1 AND 64000) IS NOT TRUE THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST008',
+            MESSAGE = 'the number of shards must be between 1 and 64000',
+            DETAIL = format('The number is %s.', coalesce(p_shards::text, 'NULL')),
+            HINT = 'Pass for instance 32: some shards a core, for the number of nodes that you expect to have one day.';
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
+        v_detail := 'The extension citus is not in this database.';
+        v_hint := 'CREATE EXTENSION citus on every node, add the nodes with citus_add_node(), and call this again.';
+    ELSIF NOT EXISTS (
+        SELECT FROM pg_depend d
+        WHERE d.classid = 'pg_class'::regclass
+            AND d.objid = '@extschema@.executions'::regclass
+            AND d.refclassid = 'pg_extension'::regclass
+            AND d.deptype = 'e'
+    ) THEN
+        v_detail := 'The store was created by the plain script and not as an extension.';
+        v_hint := 'Create a store with CREATE EXTENSION harel in another database; harel_adopt() takes over these rows.';
+    ELSE
+        EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
+        IF v_node <> 0 THEN
+            v_detail := format('This is node group %s and not the coordinator.', v_node);
+            v_hint := 'Call it on the coordinator; afterwards clients may connect to any node.';
+        ELSIF @extschema@.harel__is_distributed() THEN
+            v_detail := 'The store is distributed already.';
+            v_hint := 'Nodes added later take part once citus_rebalance_start() has moved shards to them.';
+        END IF;
+    END IF;
+    IF v_detail IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST017',
+            MESSAGE = 'the store cannot be distributed',
+            DETAIL = v_detail,
+            HINT = v_hint;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_distribution(integer)
+IS 'Internal. Raises ST008 or ST017 where harel_distribute() cannot be carried out.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_distribution(integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_distribute(p_shards integer DEFAULT 32) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET client_min_messages = warning
+AS $$
+DECLARE
+    v_table text[];
+    v_function regprocedure;
+    v_done boolean;
+BEGIN
+    PERFORM @extschema@.harel__check_distribution(p_shards);
+    -- Nobody commits until the end of the transaction.
+    LOCK TABLE @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, @extschema@.timers,
+        @extschema@.spawns, @extschema@.trace, @extschema@.transport_groups, @extschema@.transport_messages,
+        @extschema@.dead_letters IN ACCESS EXCLUSIVE MODE;
+    PERFORM @extschema@.harel__check_distribution(p_shards);
+
+    -- A key must hold the column by which rows are spread, and an event of nobody is one of the empty id.
+    UPDATE @extschema@.outbox SET source_id = '' WHERE source_id IS NULL;
+    ALTER TABLE @extschema@.outbox
+        DROP CONSTRAINT outbox_pkey,
+        ADD CONSTRAINT outbox_pkey PRIMARY KEY (source_id, version, ord, seq),
+        ALTER COLUMN source_id SET DEFAULT '',
+        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.outbox_seq_seq');
+    ALTER TABLE @extschema@.spawns
+        DROP CONSTRAINT spawns_pkey,
+        ADD CONSTRAINT spawns_pkey PRIMARY KEY (parent_id, version, ord, seq),
+        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.spawns_seq_seq');
+    ALTER TABLE @extschema@.dead_letters
+        DROP CONSTRAINT dead_letters_pkey,
+        ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (group_id, id);
+
+    FOREACH v_table SLICE 1 IN ARRAY ARRAY[
+        ['executions', 'id'], ['outbox', 'source_id'], ['processed_events', 'execution_id'],
+        ['timers', 'execution_id'], ['spawns', 'parent_id'], ['trace', 'execution_id'],
+        ['transport_groups', 'group_id'], ['transport_messages', 'group_id'], ['dead_letters', 'group_id']
+    ] LOOP
+        -- One that was distributed before is taken as it is.
+        EXECUTE 'SELECT true FROM pg_dist_partition p WHERE p.logicalrelid = $1'
+        INTO v_done USING ('@extschema@.' || v_table[1])::regclass;
+        CONTINUE WHEN v_done;
+        IF v_table[1] = 'executions' THEN
+            EXECUTE 'SELECT create_distributed_table($1, $2, shard_count => $3, colocate_with => ''none'')'
+            USING '@extschema@.executions'::regclass, 'id', p_shards;
+        ELSE
+            EXECUTE 'SELECT create_distributed_table($1, $2, colocate_with => ''@extschema@.executions'')'
+            USING ('@extschema@.' || v_table[1])::regclass, v_table[2];
+        END IF;
+    END LOOP;
+
+    -- By their seq the callers of harel_ack_outbox() and harel_ack_spawn() name rows.
+    CREATE INDEX outbox_by_seq ON @extschema@.outbox (seq);
+    CREATE INDEX spawns_by_seq ON @extschema@.spawns (seq);
+
+    FOR v_function, v_table IN
+        SELECT p.oid::regprocedure, ARRAY[p.proargnames[1]]
+        FROM pg_proc p
+        WHERE p.pronamespace = '@extschema@'::regnamespace
+            AND p.proname IN (
+                'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
+                'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
+                'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
+                'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
+                'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
+                'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
+                'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
+                'harel__lock_finished', 'harel__forget_events'
+            )
+    LOOP
+        EXECUTE
+            'SELECT create_distributed_function($1, $2, colocate_with => ''@extschema@.executions'', '
+            'force_delegation => true)'
+        USING v_function, v_table[1];
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_distribute(integer)
+IS
+'Spreads the store, empty or not, over the nodes of a Citus cluster by the ids of the executions, in so many shards. To '
+'be called once, on the coordinator, by the owner of the store; nobody commits meanwhile. Afterwards each call works on '
+'any node. Raises ST008, and ST017 where Citus is not there or the store is distributed already.';
+REVOKE ALL ON FUNCTION @extschema@.harel_distribute(integer) FROM PUBLIC;
