@@ -4203,6 +4203,10 @@ BEGIN
     spawned := @extschema@.harel_relay_spawns(p_limit, v_now);
     relayed := @extschema@.harel_relay(p_limit, v_now);
     fired := @extschema@.harel_fire_timers(v_now, p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        next_at := @extschema@.harel__everywhere_next_at(v_now);
+        RETURN;
+    END IF;
     SELECT t.fire_at INTO next_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1;
     SELECT g.available_at INTO v_available_at
     FROM @extschema@.transport_groups g
@@ -5267,6 +5271,8 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
+DECLARE
+    v_claimed_at timestamptz := clock_timestamp();
 BEGIN
     LOOP
         SELECT g.head, g.attempts + 1
@@ -5304,7 +5310,7 @@ BEGIN
         ELSIF status IN ('CANCELLED', 'FAILED') AND NOT already_processed THEN
             state := 'buried';
             UPDATE @extschema@.transport_groups g
-            SET attempts = g.attempts + 1, claimed_at = clock_timestamp()
+            SET attempts = g.attempts + 1, claimed_at = v_claimed_at
             WHERE g.group_id = p_group_id;
             PERFORM @extschema@.harel__bury_group(p_group_id, format('the execution is %s', status), true, p_now);
             RETURN;
@@ -5315,7 +5321,7 @@ BEGIN
         token = p_token,
         worker = p_worker,
         attempts = harel__claim_group.attempts,
-        claimed_at = clock_timestamp()
+        claimed_at = v_claimed_at
     WHERE g.group_id = p_group_id;
 END
 $$;
@@ -5692,14 +5698,18 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 DECLARE
-    v_row record;
+    -- Not a record: the collation of a column would become that of the id in what is called.
+    v_definition_id text;
+    v_data text;
+    v_version integer;
+    v_status text;
 BEGIN
-    SELECT e.definition_id, e.data, e.version, e.status INTO v_row
+    SELECT e.definition_id, e.data, e.version, e.status INTO v_definition_id, v_data, v_version, v_status
     FROM @extschema@.executions e
     WHERE e.id = p_id
     FOR NO KEY UPDATE;
     IF NOT FOUND OR NOT @extschema@.harel__bring_to(
-        p_id, v_row.definition_id, v_row.data, v_row.version, v_row.status, p_to, p_strict
+        p_id, v_definition_id, v_data, v_version, v_status, p_to, p_strict
     ) THEN
         RETURN false;
     END IF;
@@ -6318,6 +6328,28 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__everywhere_fire_timers(double precision, integer)
 IS 'Internal. harel_fire_timers() over all nodes.';
 REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_fire_timers(double precision, integer) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__everywhere_next_at(p_now double precision) RETURNS double precision
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_fire_at double precision;
+    v_available_at double precision;
+BEGIN
+    SELECT t.fire_at INTO v_fire_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1;
+    SELECT g.available_at INTO v_available_at
+    FROM @extschema@.transport_groups g
+    WHERE g.available_at > p_now AND g.available_at < 'Infinity'
+    ORDER BY g.available_at
+    LIMIT 1;
+    RETURN least(v_fire_at, v_available_at);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_next_at(double precision)
+IS 'Internal. When the next timer, parked message or lease is due, over all nodes, for harel_tick().';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_next_at(double precision) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__everywhere_control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

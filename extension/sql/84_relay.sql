@@ -317,6 +317,10 @@ BEGIN
     spawned := @extschema@.harel_relay_spawns(p_limit, v_now);
     relayed := @extschema@.harel_relay(p_limit, v_now);
     fired := @extschema@.harel_fire_timers(v_now, p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        next_at := @extschema@.harel__everywhere_next_at(v_now);
+        RETURN;
+    END IF;
     SELECT t.fire_at INTO next_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1;
     SELECT g.available_at INTO v_available_at
     FROM @extschema@.transport_groups g

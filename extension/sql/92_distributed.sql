@@ -79,6 +79,8 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
+DECLARE
+    v_claimed_at timestamptz := clock_timestamp();
 BEGIN
     LOOP
         SELECT g.head, g.attempts + 1
@@ -116,7 +118,7 @@ BEGIN
         ELSIF status IN ('CANCELLED', 'FAILED') AND NOT already_processed THEN
             state := 'buried';
             UPDATE @extschema@.transport_groups g
-            SET attempts = g.attempts + 1, claimed_at = clock_timestamp()
+            SET attempts = g.attempts + 1, claimed_at = v_claimed_at
             WHERE g.group_id = p_group_id;
             PERFORM @extschema@.harel__bury_group(p_group_id, format('the execution is %s', status), true, p_now);
             RETURN;
@@ -127,7 +129,7 @@ BEGIN
         token = p_token,
         worker = p_worker,
         attempts = harel__claim_group.attempts,
-        claimed_at = clock_timestamp()
+        claimed_at = v_claimed_at
     WHERE g.group_id = p_group_id;
 END
 $$;
@@ -504,14 +506,18 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 DECLARE
-    v_row record;
+    -- Not a record: the collation of a column would become that of the id in what is called.
+    v_definition_id text;
+    v_data text;
+    v_version integer;
+    v_status text;
 BEGIN
-    SELECT e.definition_id, e.data, e.version, e.status INTO v_row
+    SELECT e.definition_id, e.data, e.version, e.status INTO v_definition_id, v_data, v_version, v_status
     FROM @extschema@.executions e
     WHERE e.id = p_id
     FOR NO KEY UPDATE;
     IF NOT FOUND OR NOT @extschema@.harel__bring_to(
-        p_id, v_row.definition_id, v_row.data, v_row.version, v_row.status, p_to, p_strict
+        p_id, v_definition_id, v_data, v_version, v_status, p_to, p_strict
     ) THEN
         RETURN false;
     END IF;

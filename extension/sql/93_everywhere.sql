@@ -483,6 +483,28 @@ COMMENT ON FUNCTION @extschema@.harel__everywhere_fire_timers(double precision, 
 IS 'Internal. harel_fire_timers() over all nodes.';
 REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_fire_timers(double precision, integer) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__everywhere_next_at(p_now double precision) RETURNS double precision
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_fire_at double precision;
+    v_available_at double precision;
+BEGIN
+    SELECT t.fire_at INTO v_fire_at FROM @extschema@.timers t ORDER BY t.fire_at, t.execution_id, t.path LIMIT 1;
+    SELECT g.available_at INTO v_available_at
+    FROM @extschema@.transport_groups g
+    WHERE g.available_at > p_now AND g.available_at < 'Infinity'
+    ORDER BY g.available_at
+    LIMIT 1;
+    RETURN least(v_fire_at, v_available_at);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_next_at(double precision)
+IS 'Internal. When the next timer, parked message or lease is due, over all nodes, for harel_tick().';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_next_at(double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__everywhere_control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
