@@ -1,10 +1,17 @@
-"""Servers that belong together: a standby of another, and the one that another was upgraded to."""
+"""Servers that belong together: a standby of another, the one that another was upgraded to, and the nodes of Citus."""
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 from harel.embedded import EmbeddedServer
 from servers import server
@@ -70,3 +77,88 @@ def programs_of(version: int) -> Iterator[None]:
         os.environ.pop("HAREL_PG_BIN")
         if before is not None:
             os.environ["HAREL_PG_BIN"] = before
+
+
+class Cluster:
+    """A coordinator of Citus and the nodes that it knows; databases are made on all of them.
+
+    dsns: of servers that run already, the coordinator first. None: servers of its own, ended with the cluster.
+    """
+
+    def __init__(self, dsns: list[str] | None = None, *, nodes: int = 3, settings: dict[str, str] | None = None) -> None:
+        self.dsns = list(dsns or [])
+        self.servers: list[EmbeddedServer] = []
+        self._to_start = 0 if dsns else nodes
+        self._settings = settings or {}
+        self._closing = ExitStack()
+
+    def __enter__(self) -> "Cluster":
+        with ExitStack() as started:
+            self._folder = Path(started.enter_context(tempfile.TemporaryDirectory(prefix="harel-")))
+            self._folder.chmod(0o711)
+            self._closing = started
+            for _ in range(self._to_start):
+                self.start_node()
+            self._closing = started.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._closing.close()
+
+    def start_node(self) -> EmbeddedServer:
+        """Starts one more server, of which no database knows yet."""
+        folder = self._folder / str(len(self.servers))
+        settings = {
+            "fsync": "off",
+            "max_connections": "300",
+            "max_prepared_transactions": "300",
+            "max_worker_processes": "64",
+            "shared_preload_libraries": "citus",
+            "wal_level": "logical",
+            # The nodes know each other by the folders of their sockets.
+            "citus.local_hostname": str(folder),
+            **self._settings,
+        }
+        server = self._closing.enter_context(EmbeddedServer(folder, settings=settings))
+        self.servers.append(server)
+        self.dsns.append(server.dsn)
+        return server
+
+    def create_database(self, name: str) -> str:
+        """A database of the cluster, in which each node knows the others; the DSN of the coordinator's."""
+        for dsn in self.dsns:
+            execute(dsn, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            execute(make_conninfo(dsn, dbname=name), "CREATE EXTENSION citus")
+        coordinator = make_conninfo(self.dsns[0], dbname=name)
+        execute(coordinator, "SELECT citus_set_coordinator_host(%s, 5432)", _host(self.dsns[0]))
+        for dsn in self.dsns[1:]:
+            execute(coordinator, "SELECT citus_add_node(%s, 5432)", _host(dsn))
+        return coordinator
+
+    def copy_database(self, template: str, name: str) -> str:
+        """A copy of a database in which nobody works; the DSN of the coordinator's."""
+        copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+        for dsn in self.dsns:
+            # Citus itself may be at work in it.
+            execute(dsn, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", template)
+            execute(dsn, copy)
+        return make_conninfo(self.dsns[0], dbname=name)
+
+    def drop_database(self, name: str) -> None:
+        """Drops a database, whoever works in it."""
+        for dsn in self.dsns:
+            execute(dsn, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _host(dsn: str) -> str:
+    with psycopg.connect(dsn) as session:
+        return session.info.host
+
+
+def execute(dsn: str, statement: "LiteralString | sql.Composed", *parameters: Any) -> list[tuple[Any, ...]]:
+    """The rows that a statement gives, in a session of its own."""
+    with psycopg.connect(dsn, autocommit=True) as session:
+        cursor = session.execute(statement, parameters or None)
+        return cursor.fetchall() if cursor.description else []

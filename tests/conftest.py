@@ -1,6 +1,8 @@
 """The test server, a fresh database for each test, and both clients under one face.
 
 The server is the one that HAREL_TEST_DSN names (its role must be a superuser), or an embedded one, started here.
+Where HAREL_TEST_DISTRIBUTED is a number of shards, it is the coordinator of a Citus cluster, of which HAREL_TEST_DSN
+names the nodes, separated by semicolons, or which is started here; each store is then spread over it.
 """
 
 import asyncio
@@ -20,8 +22,12 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pytest_postgresql import factories
 
+from cluster import Cluster, execute
 from harel import AsyncPostgresStore, AsyncPostgresTransport, PostgresStore, PostgresTransport
 from harel.embedded import EmbeddedServer
+
+# The shards of each store, 0 where it lies on one server.
+SHARDS = int(os.environ.get("HAREL_TEST_DISTRIBUTED") or 0)
 
 _server = ExitStack()
 
@@ -30,12 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
     # Ended in this way too, a run leaves no server behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Once for all: the processes of pytest-xdist inherit the variable.
-    if not os.environ.get("HAREL_TEST_DSN"):
+    if not os.environ.get("HAREL_TEST_DSN") and SHARDS:
+        os.environ["HAREL_TEST_DSN"] = ";".join(_server.enter_context(Cluster()).dsns)
+    elif not os.environ.get("HAREL_TEST_DSN"):
         server = _server.enter_context(EmbeddedServer(settings={"fsync": "off", "max_connections": "200"}))
         os.environ["HAREL_TEST_DSN"] = server.dsn
-    dsn = conninfo_to_dict(os.environ["HAREL_TEST_DSN"])
+    first = os.environ["HAREL_TEST_DSN"].split(";")[0]
+    dsn = conninfo_to_dict(first)
     # What the DSN leaves open is what libpq would take, and the plugin has defaults of its own.
-    with psycopg.connect(os.environ["HAREL_TEST_DSN"]) as connection:
+    with psycopg.connect(first) as connection:
         config.option.postgresql_host = str(dsn.get("host") or connection.info.host)
         config.option.postgresql_port = str(connection.info.port)
         config.option.postgresql_user = connection.info.user
@@ -60,8 +69,39 @@ def _create_extension(**connection: Any) -> None:
 _empty = factories.postgresql_noproc(dbname="harel_empty")
 _with_extension = factories.postgresql_noproc(dbname="harel_extension", load=[_create_extension])
 
-# A connection to a fresh database in which the extension harel was created.
-postgresql = factories.postgresql("_with_extension")
+_on_one_server = factories.postgresql("_with_extension")
+
+
+@pytest.fixture(scope="session")
+def _cluster() -> Iterator[tuple[Cluster, str]]:
+    """The Citus cluster, and a database in which a store was spread over it, to be copied."""
+    template = f"harel_distributed_{os.getpid()}"
+    with Cluster(os.environ["HAREL_TEST_DSN"].split(";")) as cluster:
+        dsn = cluster.create_database(template)
+        execute(dsn, "CREATE EXTENSION harel")
+        execute(dsn, "SELECT harel_distribute(%s)", SHARDS)
+        yield cluster, template
+        cluster.drop_database(template)
+
+
+@pytest.fixture
+def _on_cluster(_cluster: tuple[Cluster, str]) -> Iterator["psycopg.Connection[Any]"]:
+    cluster, template = _cluster
+    name = f"harel_test_{os.getpid()}"
+    cluster.drop_database(name)
+    with psycopg.connect(cluster.copy_database(template, name)) as connection:
+        yield connection
+    cluster.drop_database(name)
+
+
+@pytest.fixture
+def postgresql(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
+    """A connection to a fresh database in which the extension harel was created."""
+    connection: psycopg.Connection[Any]
+    connection = request.getfixturevalue("_on_cluster" if SHARDS else "_on_one_server")
+    return connection
+
+
 
 # The same for a database with nothing in it.
 empty_database = factories.postgresql("_empty")
