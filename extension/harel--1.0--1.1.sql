@@ -1306,6 +1306,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_pending_outbox(p_limit integer DEFA
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1361,6 +1362,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_take_outbox(p_limit integer DEFAULT
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1408,6 +1410,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_pending_spawns(p_limit integer DEFA
 RETURNS TABLE (seq bigint, parent_id text, child_id text, root_path text, context text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1461,6 +1464,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_due_timers(p_now double precision, 
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1583,6 +1587,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_list(
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -1752,6 +1757,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_stats(
 ) RETURNS record
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -1967,6 +1973,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__health_of_work(p_now double precis
 RETURNS TABLE (problem text, detail text, remedy text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2139,6 +2146,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -2188,6 +2196,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off
@@ -2236,6 +2245,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_timers(p_id text DEFAULT NULL, p_li
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -2270,6 +2280,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_queue(
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2361,6 +2372,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_definitions()
 RETURNS TABLE (definition_id text, status text, executions bigint)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -2586,6 +2598,10 @@ REVOKE ALL ON FUNCTION @extschema@.harel_flow(text, integer, double precision) F
 -- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
 -- the plan. Joined to a table that looks empty, a whole index seems as cheap as one of its rows; LATERAL with OFFSET 0,
 -- or a scalar subquery, leaves only the search by the key.
+--
+-- What is forbidden costs so much, where nothing else can be done, that PostgreSQL before 18 would compile the plan for
+-- it at every call (JIT), which takes a hundred times as long as to carry it out: who forbids something forbids that too,
+-- but for the functions that only ever look up a row by its key.
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_channel() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -2605,9 +2621,8 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF (SELECT s.last_value FROM @extschema@.transport_asleep_until s)
-        > extract(epoch FROM clock_timestamp()) * 1000000
-    THEN
+    -- To read it as a table would be to plan and carry out a query.
+    IF pg_sequence_last_value('@extschema@.transport_asleep_until') > extract(epoch FROM clock_timestamp()) * 1000000 THEN
         PERFORM pg_notify(@extschema@.harel_channel(), '');
     END IF;
 END
@@ -2681,6 +2696,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_publish(text, text, integer, double pre
 CREATE OR REPLACE FUNCTION @extschema@.harel__lock_groups(p_group_ids text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2701,6 +2717,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__enqueue(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -2794,6 +2811,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[],
 CREATE OR REPLACE FUNCTION @extschema@.harel__tend(p_now double precision, p_floor double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2881,6 +2899,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__lock_available(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -3012,6 +3031,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_claim(
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3075,6 +3095,7 @@ FROM PUBLIC;
 CREATE OR REPLACE FUNCTION @extschema@.harel__settle(p_group_ids text[], p_now double precision) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3229,6 +3250,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_extend(
 ) RETURNS TABLE (group_id text, deadline double precision)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3280,6 +3302,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__bury(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3451,6 +3474,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_next(
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3586,6 +3610,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_next(
 CREATE OR REPLACE FUNCTION @extschema@.harel__drop_unknown(p_group_ids text[], p_now double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -3685,6 +3710,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_finish(
 ) RETURNS TABLE (group_id text, result text, stored_version integer, outbox_seqs bigint[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3890,6 +3916,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_finish(
 CREATE OR REPLACE FUNCTION @extschema@.harel__busy(p_group_ids text[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -3953,6 +3980,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_relay(p_limit integer DEFAULT 1000,
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4034,6 +4062,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_relay_spawns(p_limit integer DEFAUL
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4119,6 +4148,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_fire_timers(p_now double precision 
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4190,6 +4220,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_tick(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4353,6 +4384,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, te
 CREATE OR REPLACE FUNCTION @extschema@.harel__control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -4615,6 +4647,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_send(text, text, double precision) FROM
 CREATE OR REPLACE FUNCTION @extschema@.harel_purge(p_id text, p_expected_version bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -4737,6 +4770,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_purge_finished(
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4796,6 +4830,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_purge_processed(
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4832,6 +4867,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_purge_processed(double precision, integ
 CREATE OR REPLACE FUNCTION @extschema@.harel_ids_with_prefix(p_prefix text, p_limit integer DEFAULT NULL) RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -4938,13 +4974,76 @@ IS 'The version of this store, whether it was created as an extension or by the 
 REVOKE ALL ON FUNCTION @extschema@.harel_version() FROM PUBLIC;
 -- PUBLIC has nothing: each function revokes what PostgreSQL grants by default. Whoever creates the store owns it, may
 -- do everything and lets others in.
-CREATE OR REPLACE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'worker') RETURNS void
+--
+-- What Citus does not bring to the other nodes, because it belongs to an extension.
+CREATE OR REPLACE FUNCTION @extschema@.harel__grant_here(p_role name, p_access text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_relation regclass;
     v_function regprocedure;
+BEGIN
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
+        '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
+        '@extschema@.transport_asleep_until'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    -- A reader may call what does not write, which the catalog says of each function.
+    FOR v_function IN
+        SELECT p.oid::regprocedure
+        FROM pg_proc p
+        WHERE p.pronamespace = '@extschema@'::regnamespace
+            AND pg_catalog.starts_with(p.proname, 'harel_')
+            AND p.proname NOT IN ('harel_grant', 'harel_adopt', 'harel_protect', 'harel_distribute')
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
+        IF p_access = 'worker' OR p_access = 'reader' AND (
+            SELECT p.provolatile <> 'v' FROM pg_proc p WHERE p.oid = v_function
+        ) THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', v_function, p_role);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__grant_here(name, text)
+IS 'Internal. harel_grant(), on this node, of sequences and functions.';
+REVOKE ALL ON FUNCTION @extschema@.harel__grant_here(name, text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__roles() RETURNS TABLE (name name, access text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT r.rolname, CASE WHEN bool_or(p.proname = 'harel_commit_batch') THEN 'worker' ELSE 'reader' END
+    FROM pg_proc p
+    CROSS JOIN LATERAL aclexplode(p.proacl) a
+    JOIN pg_roles r ON r.oid = a.grantee
+    WHERE p.pronamespace = '@extschema@'::regnamespace
+        AND p.proname IN ('harel_commit_batch', 'harel_load')
+        AND a.privilege_type = 'EXECUTE'
+        AND a.grantee <> p.proowner
+    GROUP BY r.rolname;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__roles()
+IS 'Internal. The roles that harel_grant() has let in, and as what.';
+REVOKE ALL ON FUNCTION @extschema@.harel__roles() FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'worker') RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_relation regclass;
 BEGIN
     IF p_access IS NULL OR p_access NOT IN ('worker', 'reader', 'none') THEN
         RAISE EXCEPTION USING
@@ -4962,6 +5061,11 @@ BEGIN
             MESSAGE = 'the role does not exist',
             DETAIL = format('Role %s.', coalesce(quote_ident(p_role), 'NULL')),
             HINT = 'Create it first, with CREATE ROLE.';
+    END IF;
+
+    IF @extschema@.harel__is_distributed() THEN
+        -- First, as the other nodes have transactions of their own, which must not wait for this one.
+        PERFORM @extschema@.harel__grant_elsewhere(p_role, p_access);
     END IF;
 
     -- A store that others use is not to be dropped by mistake.
@@ -4982,43 +5086,18 @@ BEGIN
             EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
         END IF;
     END LOOP;
-    FOREACH v_relation IN ARRAY ARRAY[
-        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
-        '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
-        '@extschema@.transport_asleep_until'
-    ]::regclass[] LOOP
-        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
-        IF p_access = 'worker' THEN
-            EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
-        ELSIF p_access = 'reader' THEN
-            EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', v_relation, p_role);
-        END IF;
-    END LOOP;
     IF p_access <> 'none' THEN
         EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
     END IF;
 
-    -- A reader may call what does not write, which the catalog says of each function.
-    FOR v_function IN
-        SELECT p.oid::regprocedure
-        FROM pg_proc p
-        WHERE p.pronamespace = '@extschema@'::regnamespace
-            AND pg_catalog.starts_with(p.proname, 'harel_')
-            AND p.proname NOT IN ('harel_grant', 'harel_adopt', 'harel_protect')
-    LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
-        IF p_access = 'worker' OR p_access = 'reader' AND (
-            SELECT p.provolatile <> 'v' FROM pg_proc p WHERE p.oid = v_function
-        ) THEN
-            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', v_function, p_role);
-        END IF;
-    END LOOP;
+    PERFORM @extschema@.harel__grant_here(p_role, p_access);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
 IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
-'A store that others use is protected from DROP EXTENSION: see harel_protect(). Raises ST009.';
+'A store that others use is protected from DROP EXTENSION: see harel_protect(). Of a store on several nodes it is to be '
+'called on the coordinator, and again after a node was added. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 -- The store spread over the nodes of a Citus cluster. All rows of an execution lie on one node, found by its id: the
 -- functions that take the id run there as a whole, in one statement and without a second phase. Those that look over
@@ -5056,6 +5135,49 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__next_seq(regclass)
 IS 'Internal. A number that no other node of the cluster gives.';
 REVOKE ALL ON FUNCTION @extschema@.harel__next_seq(regclass) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__on_other_nodes(p_command text) RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_failure text;
+BEGIN
+    EXECUTE
+        'SELECT min(format(''%s:%s: %s'', w.nodename, w.nodeport, w.result)) FROM run_command_on_workers($1) w '
+        'WHERE NOT w.success'
+    INTO v_failure
+    USING 'SET citus.enable_ddl_propagation = off; ' || p_command;
+    RETURN v_failure;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__on_other_nodes(text)
+IS
+'Internal. Carries out a command on each node but this one, each in a transaction of its own; returns what one says that '
+'failed, or NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel__on_other_nodes(text) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION @extschema@.harel__grant_elsewhere(p_role name, p_access text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_failure text := @extschema@.harel__on_other_nodes(
+        format('SELECT @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
+    );
+BEGIN
+    IF v_failure IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST009',
+            MESSAGE = 'the access could not be changed on every node',
+            DETAIL = left(v_failure, 300),
+            HINT = 'Call it again, on the coordinator, once every node can be reached and has the role.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__grant_elsewhere(name, text)
+IS 'Internal. harel__grant_here() on each of the other nodes. Raises ST009.';
+REVOKE ALL ON FUNCTION @extschema@.harel__grant_elsewhere(name, text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__check_distribution(p_shards integer) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -5117,8 +5239,28 @@ DECLARE
     v_table text[];
     v_function regprocedure;
     v_done boolean;
+    v_failure text;
+    v_role record;
 BEGIN
     PERFORM @extschema@.harel__check_distribution(p_shards);
+    v_failure := @extschema@.harel__on_other_nodes((
+        SELECT format(
+            'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L',
+            e.extnamespace::regnamespace, e.extversion
+        )
+        FROM pg_extension e
+        WHERE e.extname = 'harel'
+    ));
+    IF v_failure IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST017',
+            MESSAGE = 'the store cannot be distributed',
+            DETAIL = left(v_failure, 300),
+            HINT = 'Install the files of this version of harel on every node.';
+    END IF;
+    FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
+        PERFORM @extschema@.harel__grant_elsewhere(v_role.name, v_role.access);
+    END LOOP;
     -- Nobody commits until the end of the transaction.
     LOCK TABLE @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, @extschema@.timers,
         @extschema@.spawns, @extschema@.trace, @extschema@.transport_groups, @extschema@.transport_messages,
@@ -5269,6 +5411,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__claim_group(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5337,6 +5480,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
 CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -5358,6 +5502,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__extend_group(
 ) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5408,6 +5553,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__finish_group(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5458,6 +5604,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__enqueue_group(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5489,6 +5636,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__receive_events(p_group_id text, p_
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET lock_timeout = '10ms'
 AS $$
@@ -5511,6 +5659,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__take_events(p_source_id text, p_li
 RETURNS TABLE (seq bigint, target_id text, event text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -5536,6 +5685,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean) FR
 CREATE OR REPLACE FUNCTION @extschema@.harel__drop_events(p_source_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5556,6 +5706,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5594,6 +5745,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__take_spawns(text, integer) FROM PUBLIC
 CREATE OR REPLACE FUNCTION @extschema@.harel__drop_spawns(p_parent_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5620,6 +5772,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__receive_child(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5644,6 +5797,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__fire_timers_of(p_execution_id text
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET extra_float_digits = 1
 AS $$
@@ -5677,6 +5831,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__fire_timers_of(text, double precision,
 CREATE OR REPLACE FUNCTION @extschema@.harel__lock_execution(p_id text) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5695,6 +5850,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__control_execution(
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5737,6 +5893,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__control_execution(text, text, boolean,
 CREATE OR REPLACE FUNCTION @extschema@.harel__purge_execution(p_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -5760,6 +5917,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__purge_execution(text) FROM PUBLIC;
 CREATE OR REPLACE FUNCTION @extschema@.harel__redrive_group(p_group_id text, p_ids uuid[], p_now double precision) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5804,6 +5962,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__redrive_group(text, uuid[], double pre
 CREATE OR REPLACE FUNCTION @extschema@.harel__lock_finished(p_id text, p_before timestamptz) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5830,6 +5989,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__lock_finished(text, timestamptz) FROM 
 CREATE OR REPLACE FUNCTION @extschema@.harel__forget_events(p_execution_id text, p_event_ids text[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -6519,18 +6679,8 @@ DO $$
 DECLARE
     v_role record;
 BEGIN
-    FOR v_role IN
-        SELECT r.rolname, bool_or(p.proname = 'harel_commit_batch') AS is_worker
-        FROM pg_catalog.pg_proc p
-        CROSS JOIN LATERAL pg_catalog.aclexplode(p.proacl) a
-        JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
-        WHERE p.pronamespace = '@extschema@'::pg_catalog.regnamespace
-            AND p.proname IN ('harel_commit_batch', 'harel_load')
-            AND a.privilege_type = 'EXECUTE'
-            AND a.grantee <> p.proowner
-        GROUP BY r.rolname
-    LOOP
-        PERFORM @extschema@.harel_grant(v_role.rolname, CASE WHEN v_role.is_worker THEN 'worker' ELSE 'reader' END);
+    FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
+        PERFORM @extschema@.harel_grant(v_role.name, v_role.access);
     END LOOP;
 END
 $$;

@@ -1563,6 +1563,7 @@ CREATE FUNCTION @extschema@.harel_pending_outbox(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1618,6 +1619,7 @@ CREATE FUNCTION @extschema@.harel_take_outbox(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1665,6 +1667,7 @@ CREATE FUNCTION @extschema@.harel_pending_spawns(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, parent_id text, child_id text, root_path text, context text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1718,6 +1721,7 @@ CREATE FUNCTION @extschema@.harel_due_timers(p_now double precision, p_limit int
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -1840,6 +1844,7 @@ CREATE FUNCTION @extschema@.harel_list(
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -2009,6 +2014,7 @@ CREATE FUNCTION @extschema@.harel_stats(
 ) RETURNS record
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2224,6 +2230,7 @@ CREATE FUNCTION @extschema@.harel__health_of_work(p_now double precision)
 RETURNS TABLE (problem text, detail text, remedy text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2396,6 +2403,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -2445,6 +2453,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off
@@ -2493,6 +2502,7 @@ CREATE FUNCTION @extschema@.harel_timers(p_id text DEFAULT NULL, p_limit integer
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -2527,6 +2537,7 @@ CREATE FUNCTION @extschema@.harel_queue(
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2618,6 +2629,7 @@ CREATE FUNCTION @extschema@.harel_definitions()
 RETURNS TABLE (definition_id text, status text, executions bigint)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -2843,6 +2855,10 @@ REVOKE ALL ON FUNCTION @extschema@.harel_flow(text, integer, double precision) F
 -- million rows in the next: its functions forbid what would read a whole table, like those of 40_load.sql, and keep
 -- the plan. Joined to a table that looks empty, a whole index seems as cheap as one of its rows; LATERAL with OFFSET 0,
 -- or a scalar subquery, leaves only the search by the key.
+--
+-- What is forbidden costs so much, where nothing else can be done, that PostgreSQL before 18 would compile the plan for
+-- it at every call (JIT), which takes a hundred times as long as to carry it out: who forbids something forbids that too,
+-- but for the functions that only ever look up a row by its key.
 
 CREATE FUNCTION @extschema@.harel_channel() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -2862,9 +2878,8 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF (SELECT s.last_value FROM @extschema@.transport_asleep_until s)
-        > extract(epoch FROM clock_timestamp()) * 1000000
-    THEN
+    -- To read it as a table would be to plan and carry out a query.
+    IF pg_sequence_last_value('@extschema@.transport_asleep_until') > extract(epoch FROM clock_timestamp()) * 1000000 THEN
         PERFORM pg_notify(@extschema@.harel_channel(), '');
     END IF;
 END
@@ -2938,6 +2953,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_publish(text, text, integer, double pre
 CREATE FUNCTION @extschema@.harel__lock_groups(p_group_ids text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -2958,6 +2974,7 @@ CREATE FUNCTION @extschema@.harel__enqueue(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -3051,6 +3068,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[],
 CREATE FUNCTION @extschema@.harel__tend(p_now double precision, p_floor double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -3138,6 +3156,7 @@ CREATE FUNCTION @extschema@.harel__lock_available(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -3269,6 +3288,7 @@ CREATE FUNCTION @extschema@.harel_claim(
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3332,6 +3352,7 @@ FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__settle(p_group_ids text[], p_now double precision) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3486,6 +3507,7 @@ CREATE FUNCTION @extschema@.harel_extend(
 ) RETURNS TABLE (group_id text, deadline double precision)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3537,6 +3559,7 @@ CREATE FUNCTION @extschema@.harel__bury(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3708,6 +3731,7 @@ CREATE FUNCTION @extschema@.harel_next(
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -3843,6 +3867,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_next(
 CREATE FUNCTION @extschema@.harel__drop_unknown(p_group_ids text[], p_now double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -3942,6 +3967,7 @@ CREATE FUNCTION @extschema@.harel_finish(
 ) RETURNS TABLE (group_id text, result text, stored_version integer, outbox_seqs bigint[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -4147,6 +4173,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_finish(
 CREATE FUNCTION @extschema@.harel__busy(p_group_ids text[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -4210,6 +4237,7 @@ CREATE FUNCTION @extschema@.harel_relay(p_limit integer DEFAULT 1000, p_now doub
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4291,6 +4319,7 @@ CREATE FUNCTION @extschema@.harel_relay_spawns(p_limit integer DEFAULT 1000, p_n
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4376,6 +4405,7 @@ CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NUL
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4447,6 +4477,7 @@ CREATE FUNCTION @extschema@.harel_tick(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -4610,6 +4641,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, te
 CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -4872,6 +4904,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_send(text, text, double precision) FROM
 CREATE FUNCTION @extschema@.harel_purge(p_id text, p_expected_version bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -4994,6 +5027,7 @@ CREATE FUNCTION @extschema@.harel_purge_finished(
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -5053,6 +5087,7 @@ CREATE FUNCTION @extschema@.harel_purge_processed(
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -5089,6 +5124,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_purge_processed(double precision, integ
 CREATE FUNCTION @extschema@.harel_ids_with_prefix(p_prefix text, p_limit integer DEFAULT NULL) RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -5195,13 +5231,76 @@ IS 'The version of this store, whether it was created as an extension or by the 
 REVOKE ALL ON FUNCTION @extschema@.harel_version() FROM PUBLIC;
 -- PUBLIC has nothing: each function revokes what PostgreSQL grants by default. Whoever creates the store owns it, may
 -- do everything and lets others in.
-CREATE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'worker') RETURNS void
+--
+-- What Citus does not bring to the other nodes, because it belongs to an extension.
+CREATE FUNCTION @extschema@.harel__grant_here(p_role name, p_access text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_relation regclass;
     v_function regprocedure;
+BEGIN
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
+        '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
+        '@extschema@.transport_asleep_until'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    -- A reader may call what does not write, which the catalog says of each function.
+    FOR v_function IN
+        SELECT p.oid::regprocedure
+        FROM pg_proc p
+        WHERE p.pronamespace = '@extschema@'::regnamespace
+            AND pg_catalog.starts_with(p.proname, 'harel_')
+            AND p.proname NOT IN ('harel_grant', 'harel_adopt', 'harel_protect', 'harel_distribute')
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
+        IF p_access = 'worker' OR p_access = 'reader' AND (
+            SELECT p.provolatile <> 'v' FROM pg_proc p WHERE p.oid = v_function
+        ) THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', v_function, p_role);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__grant_here(name, text)
+IS 'Internal. harel_grant(), on this node, of sequences and functions.';
+REVOKE ALL ON FUNCTION @extschema@.harel__grant_here(name, text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__roles() RETURNS TABLE (name name, access text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT r.rolname, CASE WHEN bool_or(p.proname = 'harel_commit_batch') THEN 'worker' ELSE 'reader' END
+    FROM pg_proc p
+    CROSS JOIN LATERAL aclexplode(p.proacl) a
+    JOIN pg_roles r ON r.oid = a.grantee
+    WHERE p.pronamespace = '@extschema@'::regnamespace
+        AND p.proname IN ('harel_commit_batch', 'harel_load')
+        AND a.privilege_type = 'EXECUTE'
+        AND a.grantee <> p.proowner
+    GROUP BY r.rolname;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__roles()
+IS 'Internal. The roles that harel_grant() has let in, and as what.';
+REVOKE ALL ON FUNCTION @extschema@.harel__roles() FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'worker') RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_relation regclass;
 BEGIN
     IF p_access IS NULL OR p_access NOT IN ('worker', 'reader', 'none') THEN
         RAISE EXCEPTION USING
@@ -5219,6 +5318,11 @@ BEGIN
             MESSAGE = 'the role does not exist',
             DETAIL = format('Role %s.', coalesce(quote_ident(p_role), 'NULL')),
             HINT = 'Create it first, with CREATE ROLE.';
+    END IF;
+
+    IF @extschema@.harel__is_distributed() THEN
+        -- First, as the other nodes have transactions of their own, which must not wait for this one.
+        PERFORM @extschema@.harel__grant_elsewhere(p_role, p_access);
     END IF;
 
     -- A store that others use is not to be dropped by mistake.
@@ -5239,43 +5343,18 @@ BEGIN
             EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
         END IF;
     END LOOP;
-    FOREACH v_relation IN ARRAY ARRAY[
-        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
-        '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
-        '@extschema@.transport_asleep_until'
-    ]::regclass[] LOOP
-        EXECUTE format('REVOKE ALL ON SEQUENCE %s FROM %I', v_relation, p_role);
-        IF p_access = 'worker' THEN
-            EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO %I', v_relation, p_role);
-        ELSIF p_access = 'reader' THEN
-            EXECUTE format('GRANT SELECT ON SEQUENCE %s TO %I', v_relation, p_role);
-        END IF;
-    END LOOP;
     IF p_access <> 'none' THEN
         EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
     END IF;
 
-    -- A reader may call what does not write, which the catalog says of each function.
-    FOR v_function IN
-        SELECT p.oid::regprocedure
-        FROM pg_proc p
-        WHERE p.pronamespace = '@extschema@'::regnamespace
-            AND pg_catalog.starts_with(p.proname, 'harel_')
-            AND p.proname NOT IN ('harel_grant', 'harel_adopt', 'harel_protect')
-    LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I', v_function, p_role);
-        IF p_access = 'worker' OR p_access = 'reader' AND (
-            SELECT p.provolatile <> 'v' FROM pg_proc p WHERE p.oid = v_function
-        ) THEN
-            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', v_function, p_role);
-        END IF;
-    END LOOP;
+    PERFORM @extschema@.harel__grant_here(p_role, p_access);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
 IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
-'A store that others use is protected from DROP EXTENSION: see harel_protect(). Raises ST009.';
+'A store that others use is protected from DROP EXTENSION: see harel_protect(). Of a store on several nodes it is to be '
+'called on the coordinator, and again after a node was added. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 -- The store spread over the nodes of a Citus cluster. All rows of an execution lie on one node, found by its id: the
 -- functions that take the id run there as a whole, in one statement and without a second phase. Those that look over
@@ -5313,6 +5392,49 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__next_seq(regclass)
 IS 'Internal. A number that no other node of the cluster gives.';
 REVOKE ALL ON FUNCTION @extschema@.harel__next_seq(regclass) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__on_other_nodes(p_command text) RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_failure text;
+BEGIN
+    EXECUTE
+        'SELECT min(format(''%s:%s: %s'', w.nodename, w.nodeport, w.result)) FROM run_command_on_workers($1) w '
+        'WHERE NOT w.success'
+    INTO v_failure
+    USING 'SET citus.enable_ddl_propagation = off; ' || p_command;
+    RETURN v_failure;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__on_other_nodes(text)
+IS
+'Internal. Carries out a command on each node but this one, each in a transaction of its own; returns what one says that '
+'failed, or NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel__on_other_nodes(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__grant_elsewhere(p_role name, p_access text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_failure text := @extschema@.harel__on_other_nodes(
+        format('SELECT @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
+    );
+BEGIN
+    IF v_failure IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST009',
+            MESSAGE = 'the access could not be changed on every node',
+            DETAIL = left(v_failure, 300),
+            HINT = 'Call it again, on the coordinator, once every node can be reached and has the role.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__grant_elsewhere(name, text)
+IS 'Internal. harel__grant_here() on each of the other nodes. Raises ST009.';
+REVOKE ALL ON FUNCTION @extschema@.harel__grant_elsewhere(name, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__check_distribution(p_shards integer) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -5374,8 +5496,28 @@ DECLARE
     v_table text[];
     v_function regprocedure;
     v_done boolean;
+    v_failure text;
+    v_role record;
 BEGIN
     PERFORM @extschema@.harel__check_distribution(p_shards);
+    v_failure := @extschema@.harel__on_other_nodes((
+        SELECT format(
+            'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L',
+            e.extnamespace::regnamespace, e.extversion
+        )
+        FROM pg_extension e
+        WHERE e.extname = 'harel'
+    ));
+    IF v_failure IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST017',
+            MESSAGE = 'the store cannot be distributed',
+            DETAIL = left(v_failure, 300),
+            HINT = 'Install the files of this version of harel on every node.';
+    END IF;
+    FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
+        PERFORM @extschema@.harel__grant_elsewhere(v_role.name, v_role.access);
+    END LOOP;
     -- Nobody commits until the end of the transaction.
     LOCK TABLE @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, @extschema@.timers,
         @extschema@.spawns, @extschema@.trace, @extschema@.transport_groups, @extschema@.transport_messages,
@@ -5526,6 +5668,7 @@ CREATE FUNCTION @extschema@.harel__claim_group(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5594,6 +5737,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
 CREATE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -5615,6 +5759,7 @@ CREATE FUNCTION @extschema@.harel__extend_group(
 ) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5665,6 +5810,7 @@ CREATE FUNCTION @extschema@.harel__finish_group(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5715,6 +5861,7 @@ CREATE FUNCTION @extschema@.harel__enqueue_group(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5746,6 +5893,7 @@ CREATE FUNCTION @extschema@.harel__receive_events(p_group_id text, p_events text
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET lock_timeout = '10ms'
 AS $$
@@ -5768,6 +5916,7 @@ CREATE FUNCTION @extschema@.harel__take_events(p_source_id text, p_limit integer
 RETURNS TABLE (seq bigint, target_id text, event text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -5793,6 +5942,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean) FR
 CREATE FUNCTION @extschema@.harel__drop_events(p_source_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5813,6 +5963,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5851,6 +6002,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__take_spawns(text, integer) FROM PUBLIC
 CREATE FUNCTION @extschema@.harel__drop_spawns(p_parent_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5877,6 +6029,7 @@ CREATE FUNCTION @extschema@.harel__receive_child(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5901,6 +6054,7 @@ CREATE FUNCTION @extschema@.harel__fire_timers_of(p_execution_id text, p_now dou
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET extra_float_digits = 1
 AS $$
@@ -5934,6 +6088,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__fire_timers_of(text, double precision,
 CREATE FUNCTION @extschema@.harel__lock_execution(p_id text) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5952,6 +6107,7 @@ CREATE FUNCTION @extschema@.harel__control_execution(
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -5994,6 +6150,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__control_execution(text, text, boolean,
 CREATE FUNCTION @extschema@.harel__purge_execution(p_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -6017,6 +6174,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__purge_execution(text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__redrive_group(p_group_id text, p_ids uuid[], p_now double precision) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -6061,6 +6219,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__redrive_group(text, uuid[], double pre
 CREATE FUNCTION @extschema@.harel__lock_finished(p_id text, p_before timestamptz) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -6087,6 +6246,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__lock_finished(text, timestamptz) FROM 
 CREATE FUNCTION @extschema@.harel__forget_events(p_execution_id text, p_event_ids text[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE

@@ -3,7 +3,8 @@
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -140,16 +141,23 @@ class Cluster:
     def copy_database(self, template: str, name: str) -> str:
         """A copy of a database in which nobody works; the DSN of the coordinator's."""
         copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
-        for dsn in self.dsns:
+
+        def on(dsn: str) -> None:
             # Citus itself may be at work in it.
             execute(dsn, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", template)
             execute(dsn, copy)
+
+        self._on_all(on)
         return make_conninfo(self.dsns[0], dbname=name)
 
     def drop_database(self, name: str) -> None:
         """Drops a database, whoever works in it."""
-        for dsn in self.dsns:
-            execute(dsn, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+        drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+        self._on_all(lambda dsn: execute(dsn, drop))
+
+    def _on_all(self, work: Callable[[str], object]) -> None:
+        with ThreadPoolExecutor(len(self.dsns)) as pool:
+            list(pool.map(work, self.dsns))
 
 
 def _host(dsn: str) -> str:

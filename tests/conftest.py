@@ -1,17 +1,17 @@
 """The test server, a fresh database for each test, and both clients under one face.
 
 The server is the one that HAREL_TEST_DSN names (its role must be a superuser), or an embedded one, started here.
-Where HAREL_TEST_DISTRIBUTED is a number of shards, it is the coordinator of a Citus cluster, of which HAREL_TEST_DSN
-names the nodes, separated by semicolons, or which is started here; each store is then spread over it.
+Where HAREL_TEST_DISTRIBUTED is a number of shards, each store is spread over a Citus cluster that is started here.
 """
 
 import asyncio
 import inspect
+import itertools
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from typing import Any
 
@@ -28,6 +28,8 @@ from harel.embedded import EmbeddedServer
 
 # The shards of each store, 0 where it lies on one server.
 SHARDS = int(os.environ.get("HAREL_TEST_DISTRIBUTED") or 0)
+_DISTRIBUTED = "harel_distributed"
+_numbers = itertools.count()
 
 _server = ExitStack()
 
@@ -37,7 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Once for all: the processes of pytest-xdist inherit the variable.
     if not os.environ.get("HAREL_TEST_DSN") and SHARDS:
-        os.environ["HAREL_TEST_DSN"] = ";".join(_server.enter_context(Cluster()).dsns)
+        cluster = _server.enter_context(Cluster())
+        distributed = cluster.create_database(_DISTRIBUTED)
+        execute(distributed, "CREATE EXTENSION harel")
+        execute(distributed, "SELECT harel_distribute(%s)", SHARDS)
+        os.environ["HAREL_TEST_DSN"] = ";".join(cluster.dsns)
     elif not os.environ.get("HAREL_TEST_DSN"):
         server = _server.enter_context(EmbeddedServer(settings={"fsync": "off", "max_connections": "200"}))
         os.environ["HAREL_TEST_DSN"] = server.dsn
@@ -72,26 +78,32 @@ _with_extension = factories.postgresql_noproc(dbname="harel_extension", load=[_c
 _on_one_server = factories.postgresql("_with_extension")
 
 
-@pytest.fixture(scope="session")
-def _cluster() -> Iterator[tuple[Cluster, str]]:
-    """The Citus cluster, and a database in which a store was spread over it, to be copied."""
-    template = f"harel_distributed_{os.getpid()}"
+@contextmanager
+def _copy_on_cluster(name: str) -> Iterator["psycopg.Connection[Any]"]:
     with Cluster(os.environ["HAREL_TEST_DSN"].split(";")) as cluster:
-        dsn = cluster.create_database(template)
-        execute(dsn, "CREATE EXTENSION harel")
-        execute(dsn, "SELECT harel_distribute(%s)", SHARDS)
-        yield cluster, template
-        cluster.drop_database(template)
+        with psycopg.connect(cluster.copy_database(_DISTRIBUTED, name)) as connection:
+            yield connection
+        cluster.drop_database(name)
 
 
 @pytest.fixture
-def _on_cluster(_cluster: tuple[Cluster, str]) -> Iterator["psycopg.Connection[Any]"]:
-    cluster, template = _cluster
-    name = f"harel_test_{os.getpid()}"
-    cluster.drop_database(name)
-    with psycopg.connect(cluster.copy_database(template, name)) as connection:
+def _on_cluster() -> Iterator["psycopg.Connection[Any]"]:
+    with _copy_on_cluster(f"harel_test_{os.getpid()}_{next(_numbers)}") as connection:
         yield connection
-    cluster.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def _shared_on_cluster() -> Iterator["psycopg.Connection[Any]"]:
+    with _copy_on_cluster(f"harel_shared_{os.getpid()}") as connection:
+        yield connection
+
+
+@pytest.fixture
+def rolled_back(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
+    """As `postgresql`, for tests that leave nothing behind: on a cluster, where a database takes long, they share one."""
+    connection: psycopg.Connection[Any]
+    connection = request.getfixturevalue("_shared_on_cluster" if SHARDS else "_on_one_server")
+    return connection
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@ CREATE FUNCTION @extschema@.harel_pending_outbox(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -57,6 +58,7 @@ CREATE FUNCTION @extschema@.harel_take_outbox(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off

@@ -2,6 +2,7 @@ CREATE FUNCTION @extschema@.harel_pending_spawns(p_limit integer DEFAULT NULL)
 RETURNS TABLE (seq bigint, parent_id text, child_id text, root_path text, context text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off

@@ -2,6 +2,7 @@ CREATE FUNCTION @extschema@.harel_due_timers(p_now double precision, p_limit int
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off

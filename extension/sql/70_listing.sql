@@ -67,6 +67,7 @@ CREATE FUNCTION @extschema@.harel_list(
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE

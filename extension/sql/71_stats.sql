@@ -51,6 +51,7 @@ CREATE FUNCTION @extschema@.harel_stats(
 ) RETURNS record
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off

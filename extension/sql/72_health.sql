@@ -132,6 +132,7 @@ CREATE FUNCTION @extschema@.harel__health_of_work(p_now double precision)
 RETURNS TABLE (problem text, detail text, remedy text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off

@@ -56,6 +56,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -105,6 +106,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off
@@ -153,6 +155,7 @@ CREATE FUNCTION @extschema@.harel_timers(p_id text DEFAULT NULL, p_limit integer
 RETURNS TABLE (execution_id text, path text, fire_at double precision)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -187,6 +190,7 @@ CREATE FUNCTION @extschema@.harel_queue(
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -278,6 +282,7 @@ CREATE FUNCTION @extschema@.harel_definitions()
 RETURNS TABLE (definition_id text, status text, executions bigint)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$

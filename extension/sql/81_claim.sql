@@ -9,6 +9,7 @@
 CREATE FUNCTION @extschema@.harel__tend(p_now double precision, p_floor double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -96,6 +97,7 @@ CREATE FUNCTION @extschema@.harel__lock_available(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -227,6 +229,7 @@ CREATE FUNCTION @extschema@.harel_claim(
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -290,6 +293,7 @@ FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__settle(p_group_ids text[], p_now double precision) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -444,6 +448,7 @@ CREATE FUNCTION @extschema@.harel_extend(
 ) RETURNS TABLE (group_id text, deadline double precision)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off

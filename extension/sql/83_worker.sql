@@ -31,6 +31,7 @@ CREATE FUNCTION @extschema@.harel_next(
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -166,6 +167,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_next(
 CREATE FUNCTION @extschema@.harel__drop_unknown(p_group_ids text[], p_now double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -265,6 +267,7 @@ CREATE FUNCTION @extschema@.harel_finish(
 ) RETURNS TABLE (group_id text, result text, stored_version integer, outbox_seqs bigint[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off

@@ -4,6 +4,7 @@
 CREATE FUNCTION @extschema@.harel__busy(p_group_ids text[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 AS $$
@@ -67,6 +68,7 @@ CREATE FUNCTION @extschema@.harel_relay(p_limit integer DEFAULT 1000, p_now doub
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -148,6 +150,7 @@ CREATE FUNCTION @extschema@.harel_relay_spawns(p_limit integer DEFAULT 1000, p_n
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -233,6 +236,7 @@ CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NUL
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -304,6 +308,7 @@ CREATE FUNCTION @extschema@.harel_tick(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off

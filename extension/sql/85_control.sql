@@ -129,6 +129,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, te
 CREATE FUNCTION @extschema@.harel__control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off

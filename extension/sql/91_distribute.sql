@@ -35,6 +35,49 @@ COMMENT ON FUNCTION @extschema@.harel__next_seq(regclass)
 IS 'Internal. A number that no other node of the cluster gives.';
 REVOKE ALL ON FUNCTION @extschema@.harel__next_seq(regclass) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__on_other_nodes(p_command text) RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_failure text;
+BEGIN
+    EXECUTE
+        'SELECT min(format(''%s:%s: %s'', w.nodename, w.nodeport, w.result)) FROM run_command_on_workers($1) w '
+        'WHERE NOT w.success'
+    INTO v_failure
+    USING 'SET citus.enable_ddl_propagation = off; ' || p_command;
+    RETURN v_failure;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__on_other_nodes(text)
+IS
+'Internal. Carries out a command on each node but this one, each in a transaction of its own; returns what one says that '
+'failed, or NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel__on_other_nodes(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__grant_elsewhere(p_role name, p_access text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_failure text := @extschema@.harel__on_other_nodes(
+        format('SELECT @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
+    );
+BEGIN
+    IF v_failure IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST009',
+            MESSAGE = 'the access could not be changed on every node',
+            DETAIL = left(v_failure, 300),
+            HINT = 'Call it again, on the coordinator, once every node can be reached and has the role.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__grant_elsewhere(name, text)
+IS 'Internal. harel__grant_here() on each of the other nodes. Raises ST009.';
+REVOKE ALL ON FUNCTION @extschema@.harel__grant_elsewhere(name, text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__check_distribution(p_shards integer) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -95,8 +138,28 @@ DECLARE
     v_table text[];
     v_function regprocedure;
     v_done boolean;
+    v_failure text;
+    v_role record;
 BEGIN
     PERFORM @extschema@.harel__check_distribution(p_shards);
+    v_failure := @extschema@.harel__on_other_nodes((
+        SELECT format(
+            'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L',
+            e.extnamespace::regnamespace, e.extversion
+        )
+        FROM pg_extension e
+        WHERE e.extname = 'harel'
+    ));
+    IF v_failure IS NOT NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST017',
+            MESSAGE = 'the store cannot be distributed',
+            DETAIL = left(v_failure, 300),
+            HINT = 'Install the files of this version of harel on every node.';
+    END IF;
+    FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
+        PERFORM @extschema@.harel__grant_elsewhere(v_role.name, v_role.access);
+    END LOOP;
     -- Nobody commits until the end of the transaction.
     LOCK TABLE @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, @extschema@.timers,
         @extschema@.spawns, @extschema@.trace, @extschema@.transport_groups, @extschema@.transport_messages,

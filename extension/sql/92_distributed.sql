@@ -77,6 +77,7 @@ CREATE FUNCTION @extschema@.harel__claim_group(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -145,6 +146,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
 CREATE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -166,6 +168,7 @@ CREATE FUNCTION @extschema@.harel__extend_group(
 ) RETURNS double precision
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -216,6 +219,7 @@ CREATE FUNCTION @extschema@.harel__finish_group(
 ) RETURNS record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -266,6 +270,7 @@ CREATE FUNCTION @extschema@.harel__enqueue_group(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -297,6 +302,7 @@ CREATE FUNCTION @extschema@.harel__receive_events(p_group_id text, p_events text
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET lock_timeout = '10ms'
 AS $$
@@ -319,6 +325,7 @@ CREATE FUNCTION @extschema@.harel__take_events(p_source_id text, p_limit integer
 RETURNS TABLE (seq bigint, target_id text, event text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -344,6 +351,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean) FR
 CREATE FUNCTION @extschema@.harel__drop_events(p_source_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -364,6 +372,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -402,6 +411,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__take_spawns(text, integer) FROM PUBLIC
 CREATE FUNCTION @extschema@.harel__drop_spawns(p_parent_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -428,6 +438,7 @@ CREATE FUNCTION @extschema@.harel__receive_child(
 ) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -452,6 +463,7 @@ CREATE FUNCTION @extschema@.harel__fire_timers_of(p_execution_id text, p_now dou
 RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET extra_float_digits = 1
 AS $$
@@ -485,6 +497,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__fire_timers_of(text, double precision,
 CREATE FUNCTION @extschema@.harel__lock_execution(p_id text) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -503,6 +516,7 @@ CREATE FUNCTION @extschema@.harel__control_execution(
 ) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -545,6 +559,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__control_execution(text, text, boolean,
 CREATE FUNCTION @extschema@.harel__purge_execution(p_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -568,6 +583,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__purge_execution(text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__redrive_group(p_group_id text, p_ids uuid[], p_now double precision) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -612,6 +628,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__redrive_group(text, uuid[], double pre
 CREATE FUNCTION @extschema@.harel__lock_finished(p_id text, p_before timestamptz) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -638,6 +655,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__lock_finished(text, timestamptz) FROM 
 CREATE FUNCTION @extschema@.harel__forget_events(p_execution_id text, p_event_ids text[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE

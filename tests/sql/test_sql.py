@@ -42,13 +42,13 @@ def test_there_are_files() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_sql(postgresql: psycopg.Connection, path: Path) -> None:
+def test_sql(rolled_back: psycopg.Connection, path: Path) -> None:
     try:
-        lines = run(postgresql, path)
+        lines = run(rolled_back, path)
     except psycopg.Error as error:
         pytest.fail(f"{path.relative_to(HERE)}: {error.sqlstate} {error}", pytrace=False)
     finally:
-        postgresql.rollback()
+        rolled_back.rollback()
     if why := faults(lines):
         pytest.fail("\n".join([f"{path.relative_to(HERE)}: {'; '.join(why)}", *lines]), pytrace=False)
 
