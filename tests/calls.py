@@ -158,6 +158,7 @@ FUNCTIONS: dict[str, Function] = {
     "harel_adopt": Function("v", {"p_schema": "another_program", "p_prefix": "their_"}),
     "harel_reset_sequences": Function("v", {}),
     "harel_protect": Function("v", {"p_on": "true"}),
+    "harel_distribute": Function("v", {"p_shards": "32"}),
     "harel_grant": Function("v", {"p_role": "pg_monitor", "p_access": "reader"}),
 }
 

@@ -68,7 +68,7 @@ EXTRA = {
 REGISTERS = {"transport_floor", "transport_tend_at", "transport_lift_at", "transport_asleep_until"}
 
 READERS = {name for name, function in FUNCTIONS.items() if function.volatility != "v"}
-OWNERS = {"harel_grant", "harel_adopt", "harel_protect"}
+OWNERS = {"harel_grant", "harel_adopt", "harel_protect", "harel_distribute"}
 WORKERS = set(FUNCTIONS) - OWNERS
 
 # Only functions that pin it call these; to set it again costs as much as the rest of the call.

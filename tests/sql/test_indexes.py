@@ -11,6 +11,9 @@ from typing import LiteralString
 
 import psycopg
 import pytest
+from psycopg import sql
+
+from calls import FUNCTIONS, STORE, call
 
 ROWS = 20000
 OTHERS = 4000
@@ -155,7 +158,7 @@ class Plans:
     connection: psycopg.Connection
     notices: list[str]
 
-    def of(self, call: LiteralString) -> list[str]:
+    def of(self, call: LiteralString | sql.Composed) -> list[str]:
         """The plans of the statements that a call runs inside, by line, without that of the call itself."""
         self.notices.clear()
         self.connection.execute(call)
@@ -564,6 +567,23 @@ def test_no_claim_steps_over_what_is_gone(queue: Plans, priority: int) -> None:
                 lines = queue.of(f"SELECT * FROM {name}('w', 30, 10, {least})")
                 buffers = [int(match[1]) for line in lines if (match := re.search(r"Buffers: shared hit=(\d+)", line))]
                 assert 0 < max(buffers) < 20, "\n".join([f"Call: {name} from {least}", *lines])
+
+
+def test_no_plan_is_compiled(explained: psycopg.Connection) -> None:
+    """What is forbidden, and cannot be avoided, costs so much before PostgreSQL 18 that the plan would be compiled."""
+    explained.execute(STORE)
+    plans = listen(explained)
+    explained.execute("SET auto_explain.log_settings = on; SET jit_above_cost = 100000; SET jit = on")
+    seen = 0
+    for name, function in FUNCTIONS.items():
+        # There is nothing to adopt, and nowhere to spread the store over.
+        with suppress(psycopg.DatabaseError), explained.transaction(force_rollback=True):
+            plans.of(call(name, function.arguments))
+        for text in plans.notices:
+            seen += 1
+            cost = max((float(cost) for cost in re.findall(r"cost=[\d.]+\.\.([\d.]+)", text)), default=0)
+            assert cost < 100000 or "jit = 'off'" in text, f"{name}: {text}"
+    assert seen > len(FUNCTIONS)
 
 
 def test_a_plan_without_the_index_is_caught(plans: Plans) -> None:
