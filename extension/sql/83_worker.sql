@@ -17,6 +17,24 @@ COMMENT ON FUNCTION @extschema@.harel__member(text, text)
 IS 'Internal. A member at the top level of a JSON text; NULL where there is none or the text is not JSON.';
 REVOKE ALL ON FUNCTION @extschema@.harel__member(text, text) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__announce_sleep(p_sleep double precision) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM setval(
+        '@extschema@.transport_asleep_until',
+        greatest(
+            pg_sequence_last_value('@extschema@.transport_asleep_until'),
+            least((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000, 9e18)::bigint
+        )
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__announce_sleep(double precision)
+IS 'Internal. Says that a worker is going to sleep for so many seconds: see harel__wake().';
+REVOKE ALL ON FUNCTION @extschema@.harel__announce_sleep(double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_next(
     p_worker text,
     p_visibility double precision,
@@ -57,13 +75,19 @@ BEGIN
     END IF;
     token := gen_random_uuid();
     IF @extschema@.harel__is_distributed() THEN
-        RETURN QUERY
-        SELECT * FROM @extschema@.harel__everywhere_next(
-            p_worker, p_visibility, p_limit, p_min_priority,
-            CASE WHEN p_min_priority > 0 THEN p_limit ELSE floor(p_limit / 2.0 + random())::integer END,
-            p_max_attempts, true, p_now
-        );
-        RETURN;
+        LOOP
+            RETURN QUERY
+            SELECT * FROM @extschema@.harel__everywhere_next(
+                p_worker, p_visibility, p_limit, p_min_priority,
+                CASE WHEN p_min_priority > 0 THEN p_limit ELSE floor(p_limit / 2.0 + random())::integer END,
+                p_max_attempts, true, p_now
+            );
+            IF FOUND OR v_announced OR p_limit = 0 THEN
+                RETURN;
+            END IF;
+            v_announced := true;
+            PERFORM @extschema@.harel__announce_sleep(p_sleep);
+        END LOOP;
     END IF;
     LOOP
         -- Of two messages, one goes by priority and one by age, so that neither can keep the other waiting for ever.
@@ -76,13 +100,7 @@ BEGIN
             END IF;
             -- Said first and then looked once more, or what comes in between would wake nobody.
             v_announced := true;
-            PERFORM setval(
-                '@extschema@.transport_asleep_until',
-                greatest(
-                    (SELECT r.last_value FROM @extschema@.transport_asleep_until r),
-                    least((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000, 9e18)::bigint
-                )
-            );
+            PERFORM @extschema@.harel__announce_sleep(p_sleep);
             CONTINUE;
         END IF;
         deadline := v_locked.now + p_visibility;

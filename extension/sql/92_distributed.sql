@@ -83,19 +83,20 @@ AS $$
 DECLARE
     v_claimed_at timestamptz := clock_timestamp();
 BEGIN
-    LOOP
-        SELECT g.head, g.attempts + 1
-        INTO seq, attempts
-        FROM @extschema@.transport_groups g
-        WHERE g.group_id = p_group_id AND g.available_at + 0 <= p_now AND g.priority >= p_min_priority
-        FOR UPDATE SKIP LOCKED;
-        IF NOT FOUND THEN
-            state := 'taken';
-            RETURN;
-        END IF;
-        EXIT WHEN (attempts > p_max_attempts) IS NOT TRUE;
+    SELECT g.head, g.attempts + 1
+    INTO seq, attempts
+    FROM @extschema@.transport_groups g
+    WHERE g.group_id = p_group_id AND g.available_at + 0 <= p_now AND g.priority >= p_min_priority
+    FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        state := 'taken';
+        RETURN;
+    ELSIF attempts > p_max_attempts THEN
+        -- What is behind it comes after those that wait.
+        state := 'exhausted';
         PERFORM @extschema@.harel__bury_group(p_group_id, NULL, false, p_now);
-    END LOOP;
+        RETURN;
+    END IF;
     SELECT m.event INTO event FROM @extschema@.transport_messages m
     WHERE m.group_id = p_group_id AND m.seq = harel__claim_group.seq;
     state := 'given';
@@ -138,7 +139,7 @@ COMMENT ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) IS
 'Internal. harel_claim(), or harel_next() where p_load, of one group that may be available: whether its message is '
-'given, or the group is taken, buried or suspended, or leased for an execution that is unknown here.';
+'given, was delivered too often, or the group is taken, buried or suspended, or leased for an execution that is unknown.';
 REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) FROM PUBLIC;
@@ -377,6 +378,7 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_parent record;
+    v_left integer := p_limit;
 BEGIN
     -- As harel_relay_spawns() does.
     SELECT e.definition_id, e.priority, e.status INTO v_parent
@@ -391,13 +393,14 @@ BEGIN
         FROM @extschema@.spawns s
         WHERE s.parent_id = p_parent_id
         ORDER BY s.version, s.ord, s.seq
-        LIMIT p_limit
         FOR UPDATE SKIP LOCKED
     LOOP
+        EXIT WHEN v_left <= 0;
         CONTINUE WHEN NOT @extschema@.harel__is_json(context);
         definition_id := v_parent.definition_id;
         priority := v_parent.priority;
         status := v_parent.status;
+        v_left := v_left - 1;
         RETURN NEXT;
     END LOOP;
 END

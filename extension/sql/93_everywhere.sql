@@ -24,7 +24,6 @@ DECLARE
     v_tried text[] := '{}';
     v_candidates text[];
     v_given integer := 0;
-    v_settled integer;
     v_expected boolean;
 BEGIN
     IF p_max_attempts < 1 THEN
@@ -59,15 +58,15 @@ BEGIN
             )
         ) c;
         EXIT WHEN v_candidates IS NULL;
-        v_settled := 0;
         FOREACH group_id IN ARRAY v_candidates LOOP
             EXIT WHEN v_given = p_limit;
             CONTINUE WHEN group_id = ANY (v_tried);
-            v_tried := v_tried || group_id;
             SELECT * INTO v_row
             FROM @extschema@.harel__claim_group(
                 group_id, p_worker, p_visibility, p_min_priority, p_max_attempts, p_load, token, v_now
             );
+            CONTINUE WHEN v_row.state = 'exhausted';
+            v_tried := v_tried || group_id;
             IF v_row.state = 'unknown' THEN
                 SELECT count(*) > 0 INTO v_expected FROM @extschema@.spawns s WHERE s.child_id = group_id;
                 PERFORM FROM @extschema@.harel__refuse_group(group_id, v_expected, v_now);
@@ -168,6 +167,10 @@ BEGIN
         IF group_id IS NULL OR p_tokens[v_place] IS NULL THEN
             PERFORM @extschema@.harel__refuse_lease(group_id);
         END IF;
+        -- What nothing can be made of is refused here, and would otherwise stay in spawns.
+        FOR c IN coalesce(p_spawn_ends[v_place - 1], 0) + 1 .. coalesce(p_spawn_ends[v_place], 0) LOOP
+            PERFORM @extschema@.harel__fields(p_spawn_children[c], p_spawn_contexts[c]);
+        END LOOP;
         e := coalesce(p_emit_ends[v_place - 1], 0) + 1;
         s := coalesce(p_spawn_ends[v_place - 1], 0) + 1;
         t := coalesce(p_timer_ends[v_place - 1], 0) + 1;
