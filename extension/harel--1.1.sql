@@ -666,8 +666,11 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
+DECLARE
+    v_data text;
 BEGIN
-    RETURN (SELECT e.data FROM @extschema@.executions e WHERE e.id = p_id);
+    SELECT e.data INTO v_data FROM @extschema@.executions e WHERE e.id = p_id;
+    RETURN v_data;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load(text)
@@ -694,10 +697,8 @@ BEGIN
     FROM @extschema@.executions e
     WHERE e.id = p_id;
     IF p_event_id <> '' AND version IS NOT NULL THEN
-        already_processed := EXISTS (
-            SELECT FROM @extschema@.processed_events p
-            WHERE p.execution_id = p_id AND p.event_id = p_event_id
-        );
+        PERFORM FROM @extschema@.processed_events p WHERE p.execution_id = p_id AND p.event_id = p_event_id;
+        already_processed := FOUND;
     END IF;
 END
 $$;
@@ -713,10 +714,8 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 BEGIN
-    RETURN EXISTS (
-        SELECT FROM @extschema@.processed_events p
-        WHERE p.execution_id = p_id AND p.event_id = p_event_id
-    );
+    PERFORM FROM @extschema@.processed_events p WHERE p.execution_id = p_id AND p.event_id = p_event_id;
+    RETURN FOUND;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_is_processed(text, text)
@@ -3717,6 +3716,24 @@ COMMENT ON FUNCTION @extschema@.harel__member(text, text)
 IS 'Internal. A member at the top level of a JSON text; NULL where there is none or the text is not JSON.';
 REVOKE ALL ON FUNCTION @extschema@.harel__member(text, text) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__announce_sleep(p_sleep double precision) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM setval(
+        '@extschema@.transport_asleep_until',
+        greatest(
+            pg_sequence_last_value('@extschema@.transport_asleep_until'),
+            least((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000, 9e18)::bigint
+        )
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__announce_sleep(double precision)
+IS 'Internal. Says that a worker is going to sleep for so many seconds: see harel__wake().';
+REVOKE ALL ON FUNCTION @extschema@.harel__announce_sleep(double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel_next(
     p_worker text,
     p_visibility double precision,
@@ -3757,13 +3774,19 @@ BEGIN
     END IF;
     token := gen_random_uuid();
     IF @extschema@.harel__is_distributed() THEN
-        RETURN QUERY
-        SELECT * FROM @extschema@.harel__everywhere_next(
-            p_worker, p_visibility, p_limit, p_min_priority,
-            CASE WHEN p_min_priority > 0 THEN p_limit ELSE floor(p_limit / 2.0 + random())::integer END,
-            p_max_attempts, true, p_now
-        );
-        RETURN;
+        LOOP
+            RETURN QUERY
+            SELECT * FROM @extschema@.harel__everywhere_next(
+                p_worker, p_visibility, p_limit, p_min_priority,
+                CASE WHEN p_min_priority > 0 THEN p_limit ELSE floor(p_limit / 2.0 + random())::integer END,
+                p_max_attempts, true, p_now
+            );
+            IF FOUND OR v_announced OR p_limit = 0 THEN
+                RETURN;
+            END IF;
+            v_announced := true;
+            PERFORM @extschema@.harel__announce_sleep(p_sleep);
+        END LOOP;
     END IF;
     LOOP
         -- Of two messages, one goes by priority and one by age, so that neither can keep the other waiting for ever.
@@ -3776,13 +3799,7 @@ BEGIN
             END IF;
             -- Said first and then looked once more, or what comes in between would wake nobody.
             v_announced := true;
-            PERFORM setval(
-                '@extschema@.transport_asleep_until',
-                greatest(
-                    (SELECT r.last_value FROM @extschema@.transport_asleep_until r),
-                    least((extract(epoch FROM clock_timestamp()) + p_sleep) * 1000000, 9e18)::bigint
-                )
-            );
+            PERFORM @extschema@.harel__announce_sleep(p_sleep);
             CONTINUE;
         END IF;
         deadline := v_locked.now + p_visibility;
@@ -4888,8 +4905,9 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 DECLARE
-    v_priority integer := (SELECT e.priority FROM @extschema@.executions e WHERE e.id = p_id);
+    v_priority integer;
 BEGIN
+    SELECT e.priority INTO v_priority FROM @extschema@.executions e WHERE e.id = p_id;
     IF v_priority IS NULL AND p_id IS NOT NULL THEN
         RETURN NULL;
     END IF;
@@ -5436,6 +5454,53 @@ COMMENT ON FUNCTION @extschema@.harel__grant_elsewhere(name, text)
 IS 'Internal. harel__grant_here() on each of the other nodes. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel__grant_elsewhere(name, text) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__delegated() RETURNS SETOF regprocedure
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT p.oid::regprocedure
+    FROM pg_proc p
+    WHERE p.pronamespace = '@extschema@'::regnamespace
+        AND p.proname IN (
+            'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
+            'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
+            'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
+            'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
+            'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
+            'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
+            'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
+            'harel__lock_finished', 'harel__forget_events'
+        );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__delegated()
+IS 'Internal. The functions that run on the node of the id that is their first argument.';
+REVOKE ALL ON FUNCTION @extschema@.harel__delegated() FROM PUBLIC;
+
+-- Of a plan for all arguments Citus (13.2) makes a new copy for the shard at each call, and keeps it: a session of a node
+-- would grow by 100 KB with every commit.
+CREATE FUNCTION @extschema@.harel__prepare_node() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_function regprocedure;
+    v_propagation text := current_setting('citus.enable_ddl_propagation');
+BEGIN
+    -- Each node does it for itself.
+    PERFORM set_config('citus.enable_ddl_propagation', 'off', true);
+    FOR v_function IN SELECT * FROM @extschema@.harel__delegated() LOOP
+        EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_custom_plan', v_function);
+    END LOOP;
+    PERFORM set_config('citus.enable_ddl_propagation', v_propagation, true);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__prepare_node()
+IS 'Internal. Makes this node of a cluster ready to run the functions of harel__delegated().';
+REVOKE ALL ON FUNCTION @extschema@.harel__prepare_node() FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__check_distribution(p_shards integer) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -5502,7 +5567,8 @@ BEGIN
     PERFORM @extschema@.harel__check_distribution(p_shards);
     v_failure := @extschema@.harel__on_other_nodes((
         SELECT format(
-            'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L',
+            'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L; '
+            'SELECT %1$s.harel__prepare_node()',
             e.extnamespace::regnamespace, e.extversion
         )
         FROM pg_extension e
@@ -5518,6 +5584,7 @@ BEGIN
     FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
         PERFORM @extschema@.harel__grant_elsewhere(v_role.name, v_role.access);
     END LOOP;
+    PERFORM @extschema@.harel__prepare_node();
     -- Nobody commits until the end of the transaction.
     LOCK TABLE @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, @extschema@.timers,
         @extschema@.spawns, @extschema@.trace, @extschema@.transport_groups, @extschema@.transport_messages,
@@ -5561,25 +5628,11 @@ BEGIN
     CREATE INDEX outbox_by_seq ON @extschema@.outbox (seq);
     CREATE INDEX spawns_by_seq ON @extschema@.spawns (seq);
 
-    FOR v_function, v_table IN
-        SELECT p.oid::regprocedure, ARRAY[p.proargnames[1]]
-        FROM pg_proc p
-        WHERE p.pronamespace = '@extschema@'::regnamespace
-            AND p.proname IN (
-                'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
-                'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
-                'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
-                'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
-                'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
-                'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
-                'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
-                'harel__lock_finished', 'harel__forget_events'
-            )
-    LOOP
+    FOR v_function IN SELECT * FROM @extschema@.harel__delegated() LOOP
         EXECUTE
             'SELECT create_distributed_function($1, $2, colocate_with => ''@extschema@.executions'', '
             'force_delegation => true)'
-        USING v_function, v_table[1];
+        USING v_function, (SELECT p.proargnames[1] FROM pg_proc p WHERE p.oid = v_function);
     END LOOP;
 END
 $$;
@@ -5674,19 +5727,20 @@ AS $$
 DECLARE
     v_claimed_at timestamptz := clock_timestamp();
 BEGIN
-    LOOP
-        SELECT g.head, g.attempts + 1
-        INTO seq, attempts
-        FROM @extschema@.transport_groups g
-        WHERE g.group_id = p_group_id AND g.available_at + 0 <= p_now AND g.priority >= p_min_priority
-        FOR UPDATE SKIP LOCKED;
-        IF NOT FOUND THEN
-            state := 'taken';
-            RETURN;
-        END IF;
-        EXIT WHEN (attempts > p_max_attempts) IS NOT TRUE;
+    SELECT g.head, g.attempts + 1
+    INTO seq, attempts
+    FROM @extschema@.transport_groups g
+    WHERE g.group_id = p_group_id AND g.available_at + 0 <= p_now AND g.priority >= p_min_priority
+    FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        state := 'taken';
+        RETURN;
+    ELSIF attempts > p_max_attempts THEN
+        -- What is behind it comes after those that wait.
+        state := 'exhausted';
         PERFORM @extschema@.harel__bury_group(p_group_id, NULL, false, p_now);
-    END LOOP;
+        RETURN;
+    END IF;
     SELECT m.event INTO event FROM @extschema@.transport_messages m
     WHERE m.group_id = p_group_id AND m.seq = harel__claim_group.seq;
     state := 'given';
@@ -5729,7 +5783,7 @@ COMMENT ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) IS
 'Internal. harel_claim(), or harel_next() where p_load, of one group that may be available: whether its message is '
-'given, or the group is taken, buried or suspended, or leased for an execution that is unknown here.';
+'given, was delivered too often, or the group is taken, buried or suspended, or leased for an execution that is unknown.';
 REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) FROM PUBLIC;
@@ -5968,6 +6022,7 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_parent record;
+    v_left integer := p_limit;
 BEGIN
     -- As harel_relay_spawns() does.
     SELECT e.definition_id, e.priority, e.status INTO v_parent
@@ -5982,13 +6037,14 @@ BEGIN
         FROM @extschema@.spawns s
         WHERE s.parent_id = p_parent_id
         ORDER BY s.version, s.ord, s.seq
-        LIMIT p_limit
         FOR UPDATE SKIP LOCKED
     LOOP
+        EXIT WHEN v_left <= 0;
         CONTINUE WHEN NOT @extschema@.harel__is_json(context);
         definition_id := v_parent.definition_id;
         priority := v_parent.priority;
         status := v_parent.status;
+        v_left := v_left - 1;
         RETURN NEXT;
     END LOOP;
 END
@@ -6287,7 +6343,6 @@ DECLARE
     v_tried text[] := '{}';
     v_candidates text[];
     v_given integer := 0;
-    v_settled integer;
     v_expected boolean;
 BEGIN
     IF p_max_attempts < 1 THEN
@@ -6322,15 +6377,15 @@ BEGIN
             )
         ) c;
         EXIT WHEN v_candidates IS NULL;
-        v_settled := 0;
         FOREACH group_id IN ARRAY v_candidates LOOP
             EXIT WHEN v_given = p_limit;
             CONTINUE WHEN group_id = ANY (v_tried);
-            v_tried := v_tried || group_id;
             SELECT * INTO v_row
             FROM @extschema@.harel__claim_group(
                 group_id, p_worker, p_visibility, p_min_priority, p_max_attempts, p_load, token, v_now
             );
+            CONTINUE WHEN v_row.state = 'exhausted';
+            v_tried := v_tried || group_id;
             IF v_row.state = 'unknown' THEN
                 SELECT count(*) > 0 INTO v_expected FROM @extschema@.spawns s WHERE s.child_id = group_id;
                 PERFORM FROM @extschema@.harel__refuse_group(group_id, v_expected, v_now);
@@ -6431,6 +6486,10 @@ BEGIN
         IF group_id IS NULL OR p_tokens[v_place] IS NULL THEN
             PERFORM @extschema@.harel__refuse_lease(group_id);
         END IF;
+        -- What nothing can be made of is refused here, and would otherwise stay in spawns.
+        FOR c IN coalesce(p_spawn_ends[v_place - 1], 0) + 1 .. coalesce(p_spawn_ends[v_place], 0) LOOP
+            PERFORM @extschema@.harel__fields(p_spawn_children[c], p_spawn_contexts[c]);
+        END LOOP;
         e := coalesce(p_emit_ends[v_place - 1], 0) + 1;
         s := coalesce(p_spawn_ends[v_place - 1], 0) + 1;
         t := coalesce(p_timer_ends[v_place - 1], 0) + 1;
@@ -6930,6 +6989,19 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__everywhere_redrive(text, uuid, integer, double precision)
 IS 'Internal. harel_redrive() over all nodes.';
 REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_redrive(text, uuid, integer, double precision) FROM PUBLIC;
+-- A node that joins a cluster, or whose functions an upgrade has made anew.
+DO $$
+DECLARE
+    v_node integer;
+BEGIN
+    IF EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'citus') THEN
+        EXECUTE 'SELECT l.groupid FROM pg_catalog.pg_dist_local_group l' INTO v_node;
+        IF v_node <> 0 OR @extschema@.harel__is_distributed() THEN
+            PERFORM @extschema@.harel__prepare_node();
+        END IF;
+    END IF;
+END
+$$;
 -- pg_dump takes the rows of an extension's tables only where they are registered. As a plain script the store belongs
 -- to no extension and is dumped as it is: then there is nothing to register. The registers of the queue start anew: a
 -- floor that was advanced after the snapshot of the dump would hide what the dump holds.

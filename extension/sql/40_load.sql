@@ -6,8 +6,11 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
+DECLARE
+    v_data text;
 BEGIN
-    RETURN (SELECT e.data FROM @extschema@.executions e WHERE e.id = p_id);
+    SELECT e.data INTO v_data FROM @extschema@.executions e WHERE e.id = p_id;
+    RETURN v_data;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load(text)
@@ -34,10 +37,8 @@ BEGIN
     FROM @extschema@.executions e
     WHERE e.id = p_id;
     IF p_event_id <> '' AND version IS NOT NULL THEN
-        already_processed := EXISTS (
-            SELECT FROM @extschema@.processed_events p
-            WHERE p.execution_id = p_id AND p.event_id = p_event_id
-        );
+        PERFORM FROM @extschema@.processed_events p WHERE p.execution_id = p_id AND p.event_id = p_event_id;
+        already_processed := FOUND;
     END IF;
 END
 $$;
@@ -53,10 +54,8 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 BEGIN
-    RETURN EXISTS (
-        SELECT FROM @extschema@.processed_events p
-        WHERE p.execution_id = p_id AND p.event_id = p_event_id
-    );
+    PERFORM FROM @extschema@.processed_events p WHERE p.execution_id = p_id AND p.event_id = p_event_id;
+    RETURN FOUND;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_is_processed(text, text)

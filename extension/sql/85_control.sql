@@ -376,8 +376,9 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 DECLARE
-    v_priority integer := (SELECT e.priority FROM @extschema@.executions e WHERE e.id = p_id);
+    v_priority integer;
 BEGIN
+    SELECT e.priority INTO v_priority FROM @extschema@.executions e WHERE e.id = p_id;
     IF v_priority IS NULL AND p_id IS NOT NULL THEN
         RETURN NULL;
     END IF;

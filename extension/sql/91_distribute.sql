@@ -78,6 +78,53 @@ COMMENT ON FUNCTION @extschema@.harel__grant_elsewhere(name, text)
 IS 'Internal. harel__grant_here() on each of the other nodes. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel__grant_elsewhere(name, text) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__delegated() RETURNS SETOF regprocedure
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT p.oid::regprocedure
+    FROM pg_proc p
+    WHERE p.pronamespace = '@extschema@'::regnamespace
+        AND p.proname IN (
+            'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
+            'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
+            'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
+            'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
+            'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
+            'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
+            'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
+            'harel__lock_finished', 'harel__forget_events'
+        );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__delegated()
+IS 'Internal. The functions that run on the node of the id that is their first argument.';
+REVOKE ALL ON FUNCTION @extschema@.harel__delegated() FROM PUBLIC;
+
+-- Of a plan for all arguments Citus (13.2) makes a new copy for the shard at each call, and keeps it: a session of a node
+-- would grow by 100 KB with every commit.
+CREATE FUNCTION @extschema@.harel__prepare_node() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_function regprocedure;
+    v_propagation text := current_setting('citus.enable_ddl_propagation');
+BEGIN
+    -- Each node does it for itself.
+    PERFORM set_config('citus.enable_ddl_propagation', 'off', true);
+    FOR v_function IN SELECT * FROM @extschema@.harel__delegated() LOOP
+        EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_custom_plan', v_function);
+    END LOOP;
+    PERFORM set_config('citus.enable_ddl_propagation', v_propagation, true);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__prepare_node()
+IS 'Internal. Makes this node of a cluster ready to run the functions of harel__delegated().';
+REVOKE ALL ON FUNCTION @extschema@.harel__prepare_node() FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__check_distribution(p_shards integer) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -144,7 +191,8 @@ BEGIN
     PERFORM @extschema@.harel__check_distribution(p_shards);
     v_failure := @extschema@.harel__on_other_nodes((
         SELECT format(
-            'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L',
+            'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L; '
+            'SELECT %1$s.harel__prepare_node()',
             e.extnamespace::regnamespace, e.extversion
         )
         FROM pg_extension e
@@ -160,6 +208,7 @@ BEGIN
     FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
         PERFORM @extschema@.harel__grant_elsewhere(v_role.name, v_role.access);
     END LOOP;
+    PERFORM @extschema@.harel__prepare_node();
     -- Nobody commits until the end of the transaction.
     LOCK TABLE @extschema@.executions, @extschema@.outbox, @extschema@.processed_events, @extschema@.timers,
         @extschema@.spawns, @extschema@.trace, @extschema@.transport_groups, @extschema@.transport_messages,
@@ -203,25 +252,11 @@ BEGIN
     CREATE INDEX outbox_by_seq ON @extschema@.outbox (seq);
     CREATE INDEX spawns_by_seq ON @extschema@.spawns (seq);
 
-    FOR v_function, v_table IN
-        SELECT p.oid::regprocedure, ARRAY[p.proargnames[1]]
-        FROM pg_proc p
-        WHERE p.pronamespace = '@extschema@'::regnamespace
-            AND p.proname IN (
-                'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
-                'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
-                'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
-                'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
-                'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
-                'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
-                'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
-                'harel__lock_finished', 'harel__forget_events'
-            )
-    LOOP
+    FOR v_function IN SELECT * FROM @extschema@.harel__delegated() LOOP
         EXECUTE
             'SELECT create_distributed_function($1, $2, colocate_with => ''@extschema@.executions'', '
             'force_delegation => true)'
-        USING v_function, v_table[1];
+        USING v_function, (SELECT p.proargnames[1] FROM pg_proc p WHERE p.oid = v_function);
     END LOOP;
 END
 $$;
