@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, LiteralString
@@ -143,9 +143,14 @@ class Cluster:
         copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
 
         def on(dsn: str) -> None:
-            # Citus itself may be at work in it.
-            execute(dsn, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", template)
-            execute(dsn, copy)
+            while True:
+                # Citus itself may be at work in it, and comes back.
+                execute(
+                    dsn, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", template
+                )
+                with suppress(psycopg.errors.ObjectInUse):
+                    execute(dsn, copy)
+                    return
 
         self._on_all(on)
         return make_conninfo(self.dsns[0], dbname=name)

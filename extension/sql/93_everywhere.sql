@@ -32,28 +32,29 @@ BEGIN
     deadline := v_now + p_visibility;
     token := gen_random_uuid();
     WHILE v_given < p_limit LOOP
-        -- Some more than are wanted, as others look at the same moment.
-        SELECT array_agg(c.group_id ORDER BY c.is_urgent DESC, c.urgency DESC, c.available_at)
+        -- Some more than are wanted, as others look at the same moment. Those of one moment by their numbers, which begin
+        -- at the time.
+        SELECT array_agg(c.group_id ORDER BY c.is_urgent DESC, c.urgency DESC, c.available_at, c.head)
         INTO v_candidates
         FROM (
             (
-                SELECT g.group_id, g.available_at, g.priority AS urgency, true AS is_urgent
+                SELECT g.group_id, g.available_at, g.head, g.priority AS urgency, true AS is_urgent
                 FROM @extschema@.transport_groups g
                 WHERE g.priority > 0
                     AND g.priority >= p_min_priority
                     AND g.available_at <= v_now
                     AND g.group_id <> ALL (v_tried)
-                ORDER BY g.priority DESC, g.available_at
+                ORDER BY g.priority DESC, g.available_at, g.head
                 LIMIT p_urgent
             )
             UNION ALL
             (
-                SELECT g.group_id, g.available_at, 0, false
+                SELECT g.group_id, g.available_at, g.head, 0, false
                 FROM @extschema@.transport_groups g
                 WHERE g.available_at <= v_now
                     AND g.priority >= p_min_priority
                     AND g.group_id <> ALL (v_tried)
-                ORDER BY g.available_at
+                ORDER BY g.available_at, g.head
                 LIMIT p_limit - v_given + 10
             )
         ) c;
