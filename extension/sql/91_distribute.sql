@@ -146,13 +146,16 @@ BEGIN
         WHERE p.pronamespace = '@extschema@'::regnamespace
             AND p.proname IN (
                 'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
-                'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
+                'harel_outcome', 'harel_append_trace', 'harel_delete_timer',
                 'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
                 'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
                 'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
                 'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
                 'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
-                'harel__lock_finished', 'harel__forget_events'
+                'harel__lock_finished', 'harel__forget_events',
+                'harel__list_of_shard', 'harel__stats_of_shard', 'harel__definitions_of_shard',
+                'harel__activity_of_shard', 'harel__health_of_shard', 'harel__health_of_node',
+                'harel__sample_of_shard', 'harel__entries_of_shard'
             )
     LOOP
         EXECUTE
