@@ -102,7 +102,13 @@ IS 'Internal. The statuses that the executions of a shard have, those of one def
 REVOKE ALL ON FUNCTION @extschema@.harel__statuses_of_shard(text, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__list_of_shard(
-    p_id text, p_definition_id text, p_statuses text[], p_roots_only boolean, p_after text, p_limit bigint
+    p_id text,
+    p_definition_id text,
+    p_statuses text[],
+    p_roots_only boolean,
+    p_after text,
+    p_before text,
+    p_limit bigint
 ) RETURNS text[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -113,8 +119,15 @@ DECLARE
     v_ids text[];
 BEGIN
     IF p_definition_id IS NULL AND p_statuses IS NULL AND p_roots_only IS NOT TRUE THEN
-        EXECUTE format('SELECT ARRAY(SELECT e.id FROM %s e WHERE e.id > $1 ORDER BY e.id LIMIT $2)', v_executions)
-        INTO v_ids USING p_after, p_limit;
+        EXECUTE format($sql$
+            SELECT ARRAY(
+                SELECT e.id FROM %s e
+                WHERE e.id > $1 AND ($2 IS NULL OR e.id < $2)
+                ORDER BY e.id
+                LIMIT $3
+            )
+        $sql$, v_executions)
+        INTO v_ids USING p_after, p_before, p_limit;
     ELSE
         EXECUTE format($sql$
             SELECT ARRAY(
@@ -123,12 +136,13 @@ BEGIN
                 CROSS JOIN unnest($3) AS r (is_root)
                 CROSS JOIN LATERAL (
                     SELECT e.id FROM %s e
-                    WHERE %s e.status = s.status AND (e.parent_id IS NULL) = r.is_root AND e.id > $4
+                    WHERE %s e.status = s.status AND (e.parent_id IS NULL) = r.is_root
+                        AND e.id > $4 AND ($5 IS NULL OR e.id < $5)
                     ORDER BY e.id
-                    LIMIT $5
+                    LIMIT $6
                 ) AS b
                 ORDER BY b.id
-                LIMIT $5
+                LIMIT $6
             )
         $sql$, v_executions, CASE WHEN p_definition_id IS NOT NULL THEN 'e.definition_id = $1 AND' ELSE '' END)
         INTO v_ids
@@ -137,14 +151,15 @@ BEGIN
             coalesce(p_statuses, @extschema@.harel__statuses_of_shard(p_id, p_definition_id)),
             CASE WHEN p_roots_only THEN ARRAY[true] ELSE ARRAY[true, false] END,
             p_after,
+            p_before,
             p_limit;
     END IF;
     RETURN v_ids;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__list_of_shard(text, text, text[], boolean, text, bigint)
-IS 'Internal. The ids of one shard that could be on a page of harel_list().';
-REVOKE ALL ON FUNCTION @extschema@.harel__list_of_shard(text, text, text[], boolean, text, bigint) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__list_of_shard(text, text, text[], boolean, text, text, bigint)
+IS 'Internal. The ids of one shard that could be on a page of harel_list(), after one id and before another (NULL: all).';
+REVOKE ALL ON FUNCTION @extschema@.harel__list_of_shard(text, text, text[], boolean, text, text, bigint) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__everywhere_list(
     p_definition_id text, p_statuses text[], p_roots_only boolean, p_after text, p_limit bigint
@@ -172,13 +187,16 @@ DECLARE
     v_next text;
 BEGIN
     FOREACH v_shard IN ARRAY @extschema@.harel__shards() LOOP
+        -- A page found so far bounds what the other shards can add to it.
         SELECT x.* INTO v_some
-        FROM @extschema@.harel__list_of_shard(v_shard, p_definition_id, p_statuses, p_roots_only, p_after, p_limit) x;
-        v_ids := v_ids || v_some;
+        FROM @extschema@.harel__list_of_shard(
+            v_shard, p_definition_id, p_statuses, p_roots_only, p_after,
+            CASE WHEN cardinality(v_ids) = p_limit THEN v_ids[cardinality(v_ids)] END, p_limit
+        ) x;
+        v_ids := ARRAY(SELECT i.id FROM unnest(v_ids || v_some) AS i (id) ORDER BY i.id COLLATE "C" LIMIT p_limit);
     END LOOP;
-    v_ids := ARRAY(SELECT i.id FROM unnest(v_ids) AS i (id) ORDER BY i.id COLLATE "C" LIMIT p_limit);
     IF cardinality(v_ids) = p_limit THEN
-        v_next := @extschema@.harel__cursor(v_ids[p_limit - 1]);
+        v_next := @extschema@.harel__cursor(v_ids[cardinality(v_ids) - 1]);
     END IF;
     RETURN QUERY
     SELECT
@@ -198,6 +216,9 @@ REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_list(text, text[], boolean,
 CREATE FUNCTION @extschema@.harel__stats_of_shard(
     p_id text,
     p_now double precision,
+    p_leased bigint,
+    p_outbox bigint,
+    p_overdue bigint,
     OUT executions jsonb,
     OUT queued bigint,
     OUT available_at double precision,
@@ -222,31 +243,33 @@ DECLARE
     v_groups text := @extschema@.harel__shard('transport_groups', p_id);
     v_outbox text := @extschema@.harel__shard('outbox', p_id);
     v_timers text := @extschema@.harel__shard('timers', p_id);
-    v_table text;
-    v_totals jsonb := '{}';
-    v_count bigint;
+    v_totals bigint[];
 BEGIN
-    executions := '{}';
     EXECUTE format($sql$
-        SELECT jsonb_object_agg(s.status, @extschema@.harel__estimate(
+        SELECT coalesce(jsonb_object_agg(s.status, @extschema@.harel__estimate(
             (SELECT count(*) FROM (SELECT FROM %1$s e WHERE e.status = s.status LIMIT 1000) e), %1$L, s.status
-        ))
+        )), '{}')
         FROM (SELECT * FROM unnest($1) LIMIT 100) AS s (status)
     $sql$, v_executions)
     INTO executions USING @extschema@.harel__statuses_of_shard(p_id, NULL);
-    FOREACH v_table IN ARRAY '{transport_messages,outbox,spawns,timers,dead_letters,processed_events}'::text[] LOOP
-        EXECUTE format(
-            'SELECT @extschema@.harel__estimate((SELECT count(*) FROM (SELECT FROM %1$s LIMIT 1000) x), %1$L)',
-            @extschema@.harel__shard(v_table, p_id)
-        )
-        INTO v_count;
-        v_totals := v_totals || jsonb_build_object(v_table, v_count);
-    END LOOP;
-    queued := v_totals -> 'transport_messages';
-    spawns := v_totals -> 'spawns';
-    timers := v_totals -> 'timers';
-    dead_letters := v_totals -> 'dead_letters';
-    processed_events := v_totals -> 'processed_events';
+    EXECUTE (
+        SELECT 'SELECT ARRAY[' || string_agg(
+            format(
+                '@extschema@.harel__estimate((SELECT count(*) FROM (SELECT FROM %1$s LIMIT 1000) x), %1$L)',
+                @extschema@.harel__shard(t.name, p_id)
+            ),
+            ', ' ORDER BY t.place
+        ) || ']'
+        FROM unnest(
+            '{transport_messages,outbox,spawns,timers,dead_letters,processed_events}'::text[]
+        ) WITH ORDINALITY AS t (name, place)
+    )
+    INTO v_totals;
+    queued := v_totals[1];
+    spawns := v_totals[3];
+    timers := v_totals[4];
+    dead_letters := v_totals[5];
+    processed_events := v_totals[6];
     EXECUTE format($sql$
         SELECT
             (
@@ -259,11 +282,11 @@ BEGIN
                 SELECT count(*) FROM (
                     SELECT FROM %1$s g
                     WHERE g.available_at > $1 AND g.available_at < 'Infinity' AND g.token IS NOT NULL
-                    LIMIT 10000
+                    LIMIT $2
                 ) g
             ),
-            (SELECT count(*) FROM (SELECT FROM %2$s o WHERE o.target_id IS NOT NULL LIMIT 10000) o),
-            (SELECT count(*) FROM (SELECT FROM %3$s t WHERE t.fire_at <= $1 LIMIT 10000) t),
+            (SELECT count(*) FROM (SELECT FROM %2$s o WHERE o.target_id IS NOT NULL LIMIT $3) o),
+            (SELECT count(*) FROM (SELECT FROM %3$s t WHERE t.fire_at <= $1 LIMIT $4) t),
             (
                 SELECT greatest(t.fire_at, -1e15) FROM %3$s t
                 WHERE t.fire_at <= $1
@@ -271,13 +294,13 @@ BEGIN
                 LIMIT 1
             )
     $sql$, v_groups, v_outbox, v_timers)
-    INTO available_at, leased, outbox, overdue_timers, fire_at USING p_now;
-    broadcasts := greatest(0, (v_totals -> 'outbox')::bigint - outbox);
+    INTO available_at, leased, outbox, overdue_timers, fire_at USING p_now, p_leased, p_outbox, p_overdue;
+    broadcasts := greatest(0, v_totals[2] - outbox);
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__stats_of_shard(text, double precision)
-IS 'Internal. harel_stats() of one shard, with the times of what waits longest.';
-REVOKE ALL ON FUNCTION @extschema@.harel__stats_of_shard(text, double precision) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__stats_of_shard(text, double precision, bigint, bigint, bigint)
+IS 'Internal. harel_stats() of one shard, which counts leases, outbox and overdue timers up to so many.';
+REVOKE ALL ON FUNCTION @extschema@.harel__stats_of_shard(text, double precision, bigint, bigint, bigint) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__everywhere_stats(
     p_now double precision,
@@ -301,35 +324,45 @@ AS $$
 DECLARE
     v_shard text;
     v_row record;
-    v_shards jsonb[] := '{}';
+    v_available_at double precision;
+    v_fire_at double precision;
 BEGIN
+    executions := '{}';
+    queued := 0;
+    leased := 0;
+    outbox := 0;
+    broadcasts := 0;
+    spawns := 0;
+    timers := 0;
+    overdue_timers := 0;
+    dead_letters := 0;
+    processed_events := 0;
     FOREACH v_shard IN ARRAY @extschema@.harel__shards() LOOP
-        SELECT x.* INTO v_row FROM @extschema@.harel__stats_of_shard(v_shard, p_now) x;
-        v_shards := v_shards || to_jsonb(v_row);
+        SELECT x.* INTO v_row
+        FROM @extschema@.harel__stats_of_shard(
+            v_shard, p_now, 10000 - leased, 10000 - outbox, 10000 - overdue_timers
+        ) x;
+        executions := executions || coalesce(
+            (
+                SELECT jsonb_object_agg(e.key, e.value::bigint + coalesce((executions -> e.key)::bigint, 0))
+                FROM jsonb_each(v_row.executions) e
+            ),
+            '{}'
+        );
+        queued := queued + v_row.queued;
+        v_available_at := least(v_available_at, v_row.available_at);
+        leased := leased + v_row.leased;
+        outbox := outbox + v_row.outbox;
+        broadcasts := broadcasts + v_row.broadcasts;
+        spawns := spawns + v_row.spawns;
+        timers := timers + v_row.timers;
+        overdue_timers := overdue_timers + v_row.overdue_timers;
+        v_fire_at := least(v_fire_at, v_row.fire_at);
+        dead_letters := dead_letters + v_row.dead_letters;
+        processed_events := processed_events + v_row.processed_events;
     END LOOP;
-    SELECT
-        sum(s.queued), p_now - min(s.available_at), least(sum(s.leased), 10000),
-        least(sum(s.outbox), 10000), sum(s.broadcasts), sum(s.spawns), sum(s.timers), least(sum(s.overdue_timers), 10000),
-        p_now - min(s.fire_at), sum(s.dead_letters), sum(s.processed_events)
-    INTO
-        queued, oldest_wait, leased, outbox, broadcasts, spawns, timers, overdue_timers, oldest_overdue, dead_letters,
-        processed_events
-    FROM unnest(v_shards) AS x (shard)
-    CROSS JOIN LATERAL jsonb_to_record(x.shard) AS s (
-        queued bigint, available_at double precision, leased bigint, outbox bigint, broadcasts bigint, spawns bigint,
-        timers bigint, overdue_timers bigint, fire_at double precision, dead_letters bigint, processed_events bigint
-    );
-    executions := (
-        SELECT coalesce(jsonb_object_agg(e.status, e.count), '{}')
-        FROM (
-            SELECT e.key AS status, sum(e.value::text::bigint) AS count
-            FROM unnest(v_shards) AS x (shard)
-            CROSS JOIN LATERAL jsonb_each(nullif(x.shard -> 'executions', 'null')) e
-            GROUP BY e.key
-            ORDER BY e.key COLLATE "C"
-            LIMIT 100
-        ) e
-    );
+    oldest_wait := p_now - v_available_at;
+    oldest_overdue := p_now - v_fire_at;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__everywhere_stats(double precision)
