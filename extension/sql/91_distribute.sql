@@ -145,8 +145,7 @@ BEGIN
         FROM pg_proc p
         WHERE p.pronamespace = '@extschema@'::regnamespace
             AND p.proname IN (
-                'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
-                'harel_outcome', 'harel_append_trace', 'harel_delete_timer',
+                'harel_commit_cas', 'harel_commit', 'harel_outcome', 'harel_append_trace', 'harel_delete_timer',
                 'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
                 'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
                 'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
