@@ -158,7 +158,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__list_of_shard(text, text, text[], boolean, text, text, bigint)
-IS 'Internal. The ids of one shard that could be on a page of harel_list(), after one id and before another (NULL: all).';
+IS
+'Internal. The ids of one shard that could be on a page of harel_list(): after one id, and before another (NULL: to '
+'the last).';
 REVOKE ALL ON FUNCTION @extschema@.harel__list_of_shard(text, text, text[], boolean, text, text, bigint) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__everywhere_list(
