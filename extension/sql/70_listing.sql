@@ -88,6 +88,11 @@ BEGIN
     IF p_cursor IS NOT NULL THEN
         v_after := @extschema@.harel__cursor_id(p_cursor);
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT * FROM @extschema@.harel__everywhere_list(p_definition_id, p_statuses, p_roots_only, v_after, v_fetch);
+        RETURN;
+    END IF;
 
     IF p_definition_id IS NULL AND p_statuses IS NULL AND p_roots_only IS NOT TRUE THEN
         v_ids := ARRAY(

@@ -61,6 +61,13 @@ DECLARE
     v_now double precision := @extschema@.harel__clock(p_now);
     v_status text COLLATE "C";
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        SELECT s.* INTO
+            executions, queued, oldest_wait, leased, outbox, broadcasts, spawns, timers, overdue_timers, oldest_overdue,
+            dead_letters, processed_events
+        FROM @extschema@.harel__everywhere_stats(v_now) s;
+        RETURN;
+    END IF;
     executions := '{}';
     -- From each status to the next by a descent of the index. An application may have any number of them.
     v_status := (SELECT min(e.status) FROM @extschema@.executions e);

@@ -66,6 +66,30 @@ COMMENT ON FUNCTION @extschema@.harel__health_of_server(double precision)
 IS 'Internal. harel_health(): what holds for the whole server. A role without pg_monitor sees its own sessions only.';
 REVOKE ALL ON FUNCTION @extschema@.harel__health_of_server(double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__health_of_vacuum(p_tables regclass[])
+RETURNS TABLE (problem text, detail text, remedy text)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        'autovacuum is behind: more than half of a table is dead rows',
+        format('%s: %s dead and %s live rows, last vacuumed %s.', s.relid::regclass, s.n_dead_tup, s.n_live_tup,
+            coalesce(greatest(s.last_vacuum, s.last_autovacuum)::text, 'never')),
+        format('VACUUM %s; and let autovacuum have more workers, or a higher autovacuum_vacuum_cost_limit.',
+            s.relid::regclass)
+    FROM pg_stat_all_tables s
+    WHERE s.relid = ANY (p_tables::oid[])
+        AND s.n_dead_tup > 100000
+        AND s.n_dead_tup > s.n_live_tup
+    ORDER BY s.relname;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__health_of_vacuum(regclass[])
+IS 'Internal. harel_health(): whether autovacuum keeps up with some tables.';
+REVOKE ALL ON FUNCTION @extschema@.harel__health_of_vacuum(regclass[]) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__health_of_tables()
 RETURNS TABLE (problem text, detail text, remedy text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -92,23 +116,16 @@ BEGIN
     WHERE i.indisvalid IS NOT TRUE
     ORDER BY w.name;
 
-    RETURN QUERY
-    SELECT
-        'autovacuum is behind: more than half of a table is dead rows',
-        format('%s: %s dead and %s live rows, last vacuumed %s.', s.relid::regclass, s.n_dead_tup, s.n_live_tup,
-            coalesce(greatest(s.last_vacuum, s.last_autovacuum)::text, 'never')),
-        format('VACUUM %s; and let autovacuum have more workers, or a higher autovacuum_vacuum_cost_limit.',
-            s.relid::regclass)
-    FROM pg_stat_all_tables s
-    WHERE s.relid = ANY (ARRAY[
+    RETURN QUERY SELECT * FROM @extschema@.harel__health_of_vacuum(ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events', '@extschema@.timers',
         '@extschema@.spawns', '@extschema@.trace', '@extschema@.transport_groups', '@extschema@.transport_messages',
         '@extschema@.dead_letters'
-    ]::regclass[]::oid[])
-        AND s.n_dead_tup > 100000
-        AND s.n_dead_tup > s.n_live_tup
-    ORDER BY s.relname;
+    ]::regclass[]);
 
+    -- There each node counts for itself.
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT
         'a sequence is behind its table: commits with emits or spawns fail',
@@ -128,6 +145,37 @@ COMMENT ON FUNCTION @extschema@.harel__health_of_tables()
 IS 'Internal. harel_health(): what holds for the tables of the store, their indexes and their sequences.';
 REVOKE ALL ON FUNCTION @extschema@.harel__health_of_tables() FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__stuck_leases(p_before timestamptz, p_now double precision)
+RETURNS TABLE (group_id text, worker text, claimed_at timestamptz, attempts integer)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_stuck_leases(p_before, p_now);
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT g.group_id, g.worker, g.claimed_at, g.attempts
+    FROM (
+        SELECT g.group_id, g.worker, g.claimed_at, g.attempts
+        FROM @extschema@.transport_groups g
+        WHERE g.available_at > p_now AND g.available_at < 'Infinity' AND g.token IS NOT NULL
+        ORDER BY g.available_at
+        LIMIT 10000
+    ) g
+    WHERE g.claimed_at < p_before
+    LIMIT 10;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__stuck_leases(timestamptz, double precision)
+IS 'Internal. Leases that run and were claimed before a time: at most 10, of the first 10000 that run out.';
+REVOKE ALL ON FUNCTION @extschema@.harel__stuck_leases(timestamptz, double precision) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__health_of_work(p_now double precision)
 RETURNS TABLE (problem text, detail text, remedy text)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -140,6 +188,7 @@ SET enable_sort = off
 AS $$
 DECLARE
     v_stats record;
+    v_letter text;
     v_group record;
 BEGIN
     SELECT * INTO v_stats FROM @extschema@.harel_stats(p_now);
@@ -162,29 +211,19 @@ BEGIN
             format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'));
     END IF;
     IF v_stats.dead_letters > 0 THEN
+        SELECT left(d.group_id, 40) || ': ' || left(d.reason, 200) INTO v_letter
+        FROM @extschema@.dead_letters d
+        ORDER BY d.dead_at DESC, d.seq DESC
+        LIMIT 1;
         RETURN QUERY SELECT
             'there are dead letters: events that were not handled',
-            format('%s, the last one for %s.', v_stats.dead_letters, (
-                SELECT quote_literal(left(d.group_id, 40) || ': ' || left(d.reason, 200))
-                FROM @extschema@.dead_letters d
-                ORDER BY d.dead_at DESC, d.seq DESC
-                LIMIT 1
-            )),
+            format('%s, the last one for %s.', v_stats.dead_letters, quote_literal(v_letter)),
             format('See SELECT * FROM %s.harel_dead_letters(); mend the cause, then harel_redrive() puts them back.',
                 quote_ident('@extschema@'));
     END IF;
     -- A lease is prolonged for as long as its step takes.
     FOR v_group IN
-        SELECT g.group_id, g.worker, g.claimed_at, g.attempts
-        FROM (
-            SELECT g.group_id, g.worker, g.claimed_at, g.attempts
-            FROM @extschema@.transport_groups g
-            WHERE g.available_at > p_now AND g.available_at < 'Infinity' AND g.token IS NOT NULL
-            ORDER BY g.available_at
-            LIMIT 10000
-        ) g
-        WHERE g.claimed_at < @extschema@.harel__time_before(3600, p_now)
-        LIMIT 10
+        SELECT * FROM @extschema@.harel__stuck_leases(@extschema@.harel__time_before(3600, p_now), p_now)
     LOOP
         RETURN QUERY SELECT
             'a lease is stuck: a step has gone on for more than an hour',
@@ -238,6 +277,9 @@ BEGIN
 
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_server(v_now);
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_tables();
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_health(v_now);
+    END IF;
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_work(v_now);
 END
 $$;

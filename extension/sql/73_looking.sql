@@ -114,6 +114,10 @@ SET enable_mergejoin = off
 AS $$
 BEGIN
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_tree(p_id, p_limit);
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH RECURSIVE tree (id, ids) AS (
         SELECT e.id, ARRAY[e.id] FROM @extschema@.executions e WHERE e.id = p_id
@@ -211,6 +215,10 @@ BEGIN
             DETAIL = format('The state is %L.', left(p_state, 40)),
             HINT = 'Pass waiting, leased, delayed or held, or NULL for all.';
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_queue(p_id, p_state, p_limit, v_now);
+        RETURN;
+    END IF;
     IF p_id IS NULL AND p_state = 'leased' THEN
         v_ids := ARRAY(
             SELECT g.group_id FROM @extschema@.transport_groups g
@@ -287,6 +295,10 @@ SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_definitions();
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH RECURSIVE found (definition_id, status) AS (
         (
@@ -335,6 +347,11 @@ LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        SELECT a.* INTO at, commits, published, settled, processed_events, emitted, dead_letters
+        FROM @extschema@.harel__everywhere_activity() a;
+        RETURN;
+    END IF;
     at := clock_timestamp();
     commits := pg_stat_get_tuples_inserted('@extschema@.executions'::regclass)
         + pg_stat_get_tuples_updated('@extschema@.executions'::regclass);

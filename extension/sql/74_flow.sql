@@ -1,22 +1,25 @@
 -- A statechart as it really runs, found in the traces: process mining, in the sense of a directly-follows graph
 -- (van der Aalst, Process Mining, 2016), with states for nodes.
-CREATE FUNCTION @extschema@.harel_flow(
-    p_definition_id text,
-    p_limit integer DEFAULT 5000,
-    p_now double precision DEFAULT NULL
-) RETURNS TABLE (
-    kind text, source text, target text, event text, count bigint, median double precision, p95 double precision,
-    waiting bigint, longest double precision, ended bigint
+CREATE FUNCTION @extschema@.harel__sample(p_definition_id text, p_limit integer)
+RETURNS TABLE (
+    id text, active_path text, updated_at timestamptz, has_ended boolean, is_beyond boolean
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET jit = off
 AS $$
-DECLARE
-    v_now double precision := @extschema@.harel__clock(p_now);
 BEGIN
-    PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT e.id, e.active_path, e.updated_at, e.status IN ('DONE', 'CANCELLED', 'FAILED'), e.place > p_limit
+        FROM (
+            SELECT e.*, row_number() OVER (PARTITION BY e.status, e.is_root ORDER BY e.id COLLATE "C" DESC) AS place
+            FROM @extschema@.harel__everywhere_sample(p_definition_id, p_limit) e
+        ) e
+        WHERE p_limit IS NULL OR e.place <= p_limit::bigint + 1;
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH RECURSIVE found (definition_id, status) AS (
         (
@@ -35,37 +38,85 @@ BEGIN
             LIMIT 1
         ) AS n
         WHERE f.definition_id = p_definition_id
-    ), taken AS MATERIALIZED (
-        -- Each is one range of executions_by_definition, of which no more is read than is taken.
-        SELECT e.*, e.place > p_limit AS is_beyond
-        FROM (SELECT * FROM found f WHERE f.definition_id = p_definition_id) f
-        CROSS JOIN (VALUES (true), (false)) AS r (is_root)
-        CROSS JOIN LATERAL (
-            SELECT
-                e.id, e.active_path, e.updated_at, e.status IN ('DONE', 'CANCELLED', 'FAILED') AS has_ended,
-                row_number() OVER () AS place
-            FROM (
-                SELECT e.id, e.active_path, e.updated_at, e.status
-                FROM @extschema@.executions e
-                WHERE e.definition_id = p_definition_id AND e.status = f.status AND (e.parent_id IS NULL) = r.is_root
-                ORDER BY e.id DESC
-                LIMIT p_limit::bigint + 1
-            ) e
+    )
+    -- Each is one range of executions_by_definition, of which no more is read than is taken.
+    SELECT e.id, e.active_path, e.updated_at, e.has_ended, e.place > p_limit
+    FROM (SELECT * FROM found f WHERE f.definition_id = p_definition_id) f
+    CROSS JOIN (VALUES (true), (false)) AS r (is_root)
+    CROSS JOIN LATERAL (
+        SELECT
+            e.id, e.active_path, e.updated_at, e.status IN ('DONE', 'CANCELLED', 'FAILED') AS has_ended,
+            row_number() OVER () AS place
+        FROM (
+            SELECT e.id, e.active_path, e.updated_at, e.status
+            FROM @extschema@.executions e
+            WHERE e.definition_id = p_definition_id AND e.status = f.status AND (e.parent_id IS NULL) = r.is_root
+            ORDER BY e.id DESC
+            LIMIT p_limit::bigint + 1
         ) e
+    ) e;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__sample(text, integer)
+IS
+'Internal. harel_flow(): of each status, roots and children each, the executions of a definition that have the p_limit '
+'greatest ids (NULL: all), and one beyond where there are more.';
+REVOKE ALL ON FUNCTION @extschema@.harel__sample(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__entries(p_ids text[])
+RETURNS TABLE (
+    execution_id text, idx integer, event text, source text, target text, at timestamptz
+)
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET jit = off
+AS $$
+BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY SELECT * FROM @extschema@.harel__everywhere_entries(p_ids);
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT t.execution_id, t.idx, r.event, r.source, r.target, coalesce(r.at, t.recorded_at)
+    FROM unnest(p_ids) AS e (id)
+    CROSS JOIN LATERAL (
+        SELECT x.execution_id, x.idx, x.entry, x.recorded_at
+        FROM @extschema@.trace x
+        WHERE x.execution_id = e.id
+        OFFSET 0
+    ) t
+    CROSS JOIN LATERAL @extschema@.harel__step(t.entry) r;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__entries(text[])
+IS 'Internal. harel_flow(): what the trace entries of some executions tell.';
+REVOKE ALL ON FUNCTION @extschema@.harel__entries(text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_flow(
+    p_definition_id text,
+    p_limit integer DEFAULT 5000,
+    p_now double precision DEFAULT NULL
+) RETURNS TABLE (
+    kind text, source text, target text, event text, count bigint, median double precision, p95 double precision,
+    waiting bigint, longest double precision, ended bigint
+)
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET jit = off
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    WITH taken AS MATERIALIZED (
+        SELECT * FROM @extschema@.harel__sample(p_definition_id, p_limit)
     ), executions AS (
         SELECT * FROM taken t WHERE t.is_beyond IS NOT TRUE
     ), entries AS MATERIALIZED (
-        SELECT
-            t.execution_id, t.idx, r.event, r.source, r.target,
-            coalesce(r.at, t.recorded_at) AS at
-        FROM executions e
-        CROSS JOIN LATERAL (
-            SELECT x.execution_id, x.idx, x.entry, x.recorded_at
-            FROM @extschema@.trace x
-            WHERE x.execution_id = e.id
-            OFFSET 0
-        ) t
-        CROSS JOIN LATERAL @extschema@.harel__step(t.entry) r
+        SELECT * FROM @extschema@.harel__entries(ARRAY(SELECT e.id FROM executions e))
     ), steps AS MATERIALIZED (
         SELECT
             s.execution_id, s.source, coalesce(s.target, s.source) AS target, s.event, s.at,

@@ -236,14 +236,12 @@ AS $$
 DECLARE
     v_ids text[];
 BEGIN
-    v_ids := ARRAY(
-        SELECT e.id FROM @extschema@.executions e
-        WHERE (p_definition_id IS NULL OR e.definition_id = p_definition_id)
-            AND (p_statuses IS NULL OR e.status = ANY (p_statuses))
-            AND (p_roots_only IS NOT TRUE OR e.parent_id IS NULL)
-            AND @extschema@.harel__can_become(e.status, p_to)
-        ORDER BY e.id
-    );
+    SELECT coalesce(array_agg(e.id), '{}') INTO v_ids
+    FROM @extschema@.executions e
+    WHERE (p_definition_id IS NULL OR e.definition_id = p_definition_id)
+        AND (p_statuses IS NULL OR e.status = ANY (p_statuses))
+        AND (p_roots_only IS NOT TRUE OR e.parent_id IS NULL)
+        AND @extschema@.harel__can_become(e.status, p_to);
     IF p_dry_run IS NOT TRUE THEN
         PERFORM @extschema@.harel__control(v_ids, p_to, true);
     END IF;

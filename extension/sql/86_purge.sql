@@ -234,6 +234,14 @@ BEGIN
         PERFORM @extschema@.harel__refuse_key(NULL, 'prefix', p_prefix);
     END IF;
     PERFORM @extschema@.harel__check_limit(p_limit);
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN QUERY
+        SELECT e.id FROM @extschema@.executions e
+        WHERE pg_catalog.starts_with(e.id, p_prefix)
+        ORDER BY e.id
+        LIMIT p_limit;
+        RETURN;
+    END IF;
     -- The ids with a prefix stand together; the first without it ends the walk.
     FOR v_id IN SELECT e.id FROM @extschema@.executions e WHERE e.id >= p_prefix ORDER BY e.id LOOP
         EXIT WHEN v_left <= 0 OR NOT pg_catalog.starts_with(v_id, p_prefix);

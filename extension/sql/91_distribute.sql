@@ -252,7 +252,27 @@ BEGIN
     CREATE INDEX outbox_by_seq ON @extschema@.outbox (seq);
     CREATE INDEX spawns_by_seq ON @extschema@.spawns (seq);
 
+<<<<<<< HEAD
     FOR v_function IN SELECT * FROM @extschema@.harel__delegated() LOOP
+=======
+    FOR v_function, v_table IN
+        SELECT p.oid::regprocedure, ARRAY[p.proargnames[1]]
+        FROM pg_proc p
+        WHERE p.pronamespace = '@extschema@'::regnamespace
+            AND p.proname IN (
+                'harel_commit_cas', 'harel_commit', 'harel_outcome', 'harel_append_trace', 'harel_delete_timer',
+                'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
+                'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
+                'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
+                'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
+                'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
+                'harel__lock_finished', 'harel__forget_events',
+                'harel__list_of_shard', 'harel__stats_of_shard', 'harel__definitions_of_shard',
+                'harel__activity_of_shard', 'harel__health_of_shard', 'harel__health_of_node',
+                'harel__sample_of_shard', 'harel__entries_of_shard'
+            )
+    LOOP
+>>>>>>> cb7fb496dc6f5ea76271789d222f96d4e528330c
         EXECUTE
             'SELECT create_distributed_function($1, $2, colocate_with => ''@extschema@.executions'', '
             'force_delegation => true)'

@@ -5,7 +5,7 @@ BEGIN
     PERFORM harel_commit_cas('p', 'door', '{"status": "RUNNING"}', 0);
     PERFORM harel_commit_cas('c', 'part', '{"status": "PENDING", "parent_id": "p"}', 0);
     PERFORM harel_commit_cas('other', 'part', '{"status": "PENDING"}', 0);
-    PERFORM harel_publish(id, 'ev') FROM executions;
+    PERFORM harel_publish(id, 'ev') FROM unnest('{p,c,other}'::text[]) id;
 END
 $$;
 

@@ -9,7 +9,7 @@ $$;
 -- What holds for the server that the tests run on is not this test's.
 CREATE TEMP VIEW own AS
 SELECT * FROM harel_health(harel_version(), 1000.5, 1000)
-EXCEPT SELECT * FROM harel__health_of_server(1000);
+WHERE problem NOT IN (SELECT problem FROM harel__health_of_server(1000));
 
 SELECT is_empty('SELECT * FROM own', 'nothing of this store');
 SELECT is(ARRAY(SELECT problem FROM harel_health('1.0', 1000, 1000) WHERE problem ~ 'different versions'),

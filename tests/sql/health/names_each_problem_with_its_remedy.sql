@@ -11,7 +11,7 @@ BEGIN
     INSERT INTO dead_letters (group_id, seq, event, reason, attempts, published_at) VALUES ('dead', 1, 'e', 'no such', 1, now());
 END
 $$;
-DROP INDEX outbox_targeted;
+DO $$ BEGIN DROP INDEX outbox_targeted; END $$;
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'spawns_by_child'::regclass;
 CREATE TEMP TABLE found AS SELECT * FROM harel_health('0.9', 17, 4000);
 

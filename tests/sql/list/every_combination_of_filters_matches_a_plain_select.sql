@@ -37,12 +37,13 @@ BEGIN
     FROM generate_series(1, 210) n;
 END
 $$;
+CREATE TEMP TABLE plain AS SELECT * FROM executions;
 CREATE TEMP TABLE checked AS
 SELECT
     d.definition_id, s.statuses, r.roots_only, l.page,
     pg_temp.walk(d.definition_id, s.statuses, r.roots_only, l.page) AS have,
     ARRAY(
-        SELECT e.id FROM executions e
+        SELECT e.id FROM plain e
         WHERE (d.definition_id IS NULL OR e.definition_id = d.definition_id)
             AND (s.statuses IS NULL OR e.status = ANY (s.statuses))
             AND (r.roots_only IS NOT TRUE OR e.parent_id IS NULL)

@@ -4,7 +4,7 @@ DO $$
 BEGIN
     PERFORM harel_commit_cas('p', 'door', '{"status": "RUNNING"}', 0);
     PERFORM harel_commit_cas('c', 'part', '{"status": "PENDING", "parent_id": "p"}', 0);
-    PERFORM harel_publish(id, 'ev') FROM executions;
+    PERFORM harel_publish(id, 'ev') FROM unnest('{p,c,other}'::text[]) id;
     PERFORM harel_suspend_all();
 END
 $$;
