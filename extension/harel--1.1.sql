@@ -2258,6 +2258,7 @@ CREATE FUNCTION @extschema@.harel__stuck_leases(p_before timestamptz, p_now doub
 RETURNS TABLE (group_id text, worker text, claimed_at timestamptz, attempts integer)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -5582,6 +5583,8 @@ COMMENT ON FUNCTION @extschema@.harel__grant_elsewhere(name, text)
 IS 'Internal. harel__grant_here() on each of the other nodes. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel__grant_elsewhere(name, text) FROM PUBLIC;
 
+-- Not those that read: they have one statement, which Citus sends as well, and take NULL for an id, which Citus (13.2)
+-- does not survive where it looks for the node of a function.
 CREATE FUNCTION @extschema@.harel__delegated() RETURNS SETOF regprocedure
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -5592,14 +5595,15 @@ BEGIN
     FROM pg_proc p
     WHERE p.pronamespace = '@extschema@'::regnamespace
         AND p.proname IN (
-            'harel_load', 'harel_load_for_event', 'harel_is_processed', 'harel_commit_cas', 'harel_commit',
-            'harel_outcome', 'harel_append_trace', 'harel_read_trace', 'harel_delete_timer', 'harel_timeline',
+            'harel_commit_cas', 'harel_commit', 'harel_append_trace',
             'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
             'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
             'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
             'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
             'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
-            'harel__lock_finished', 'harel__forget_events'
+            'harel__lock_finished', 'harel__forget_events', 'harel__list_of_shard', 'harel__stats_of_shard',
+            'harel__definitions_of_shard', 'harel__activity_of_shard', 'harel__health_of_shard',
+            'harel__health_of_node', 'harel__sample_of_shard', 'harel__entries_of_shard'
         );
 END
 $$;
@@ -5607,8 +5611,9 @@ COMMENT ON FUNCTION @extschema@.harel__delegated()
 IS 'Internal. The functions that run on the node of the id that is their first argument.';
 REVOKE ALL ON FUNCTION @extschema@.harel__delegated() FROM PUBLIC;
 
--- Of a plan for all arguments Citus (13.2) makes a new copy for the shard at each call, and keeps it: a session of a node
--- would grow by 100 KB with every commit.
+-- Of a plan for all arguments Citus (13.2) makes a new one for the shard at each call, and keeps it: a session of a node
+-- would grow by 100 KB with every commit. And what only reads needs no transaction on the other nodes, which would be two
+-- more round trips.
 CREATE FUNCTION @extschema@.harel__prepare_node() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -5621,6 +5626,17 @@ BEGIN
     PERFORM set_config('citus.enable_ddl_propagation', 'off', true);
     FOR v_function IN SELECT * FROM @extschema@.harel__delegated() LOOP
         EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_custom_plan', v_function);
+    END LOOP;
+    FOR v_function IN
+        SELECT p.oid::regprocedure
+        FROM pg_proc p
+        WHERE p.pronamespace = '@extschema@'::regnamespace
+            AND pg_catalog.starts_with(p.proname, 'harel_')
+            AND NOT pg_catalog.starts_with(p.proname, 'harel__')
+            AND p.provolatile = 's'
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_custom_plan', v_function);
+        EXECUTE format('ALTER FUNCTION %s SET citus.function_opens_transaction_block = off', v_function);
     END LOOP;
     PERFORM set_config('citus.enable_ddl_propagation', v_propagation, true);
 END
@@ -5756,27 +5772,7 @@ BEGIN
     CREATE INDEX outbox_by_seq ON @extschema@.outbox (seq);
     CREATE INDEX spawns_by_seq ON @extschema@.spawns (seq);
 
-<<<<<<< HEAD
     FOR v_function IN SELECT * FROM @extschema@.harel__delegated() LOOP
-=======
-    FOR v_function, v_table IN
-        SELECT p.oid::regprocedure, ARRAY[p.proargnames[1]]
-        FROM pg_proc p
-        WHERE p.pronamespace = '@extschema@'::regnamespace
-            AND p.proname IN (
-                'harel_commit_cas', 'harel_commit', 'harel_outcome', 'harel_append_trace', 'harel_delete_timer',
-                'harel_send', 'harel_publish', 'harel_ack', 'harel_nack',
-                'harel__claim_group', 'harel__refuse_group', 'harel__extend_group', 'harel__finish_group',
-                'harel__enqueue_group', 'harel__receive_events', 'harel__take_events', 'harel__drop_events',
-                'harel__take_spawns', 'harel__drop_spawns', 'harel__receive_child', 'harel__fire_timers_of',
-                'harel__lock_execution', 'harel__control_execution', 'harel__purge_execution', 'harel__redrive_group',
-                'harel__lock_finished', 'harel__forget_events',
-                'harel__list_of_shard', 'harel__stats_of_shard', 'harel__definitions_of_shard',
-                'harel__activity_of_shard', 'harel__health_of_shard', 'harel__health_of_node',
-                'harel__sample_of_shard', 'harel__entries_of_shard'
-            )
-    LOOP
->>>>>>> cb7fb496dc6f5ea76271789d222f96d4e528330c
         EXECUTE
             'SELECT create_distributed_function($1, $2, colocate_with => ''@extschema@.executions'', '
             'force_delegation => true)'
@@ -7191,6 +7187,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__shard(text, text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__statuses_of_shard(p_id text, p_definition_id text) RETURNS text[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -7252,6 +7249,7 @@ CREATE FUNCTION @extschema@.harel__list_of_shard(
 ) RETURNS text[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -7376,6 +7374,7 @@ CREATE FUNCTION @extschema@.harel__stats_of_shard(
 ) RETURNS record
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
@@ -7516,6 +7515,7 @@ CREATE FUNCTION @extschema@.harel__definitions_of_shard(
 ) RETURNS record
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -7886,6 +7886,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN
@@ -7934,6 +7935,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 BEGIN

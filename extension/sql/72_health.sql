@@ -149,6 +149,7 @@ CREATE FUNCTION @extschema@.harel__stuck_leases(p_before timestamptz, p_now doub
 RETURNS TABLE (group_id text, worker text, claimed_at timestamptz, attempts integer)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
