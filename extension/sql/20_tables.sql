@@ -42,6 +42,7 @@ CREATE TABLE @extschema@.outbox (
     target_id text COLLATE "C",
     event text NOT NULL,
     source_id text COLLATE "C",
+    shard text COLLATE "C",
     CONSTRAINT outbox_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.outbox
@@ -50,6 +51,8 @@ COMMENT ON COLUMN @extschema@.outbox.target_id
 IS 'The execution that the event is for; NULL for a broadcast.';
 COMMENT ON COLUMN @extschema@.outbox.source_id
 IS 'The execution that emitted the event.';
+COMMENT ON COLUMN @extschema@.outbox.shard
+IS 'The other shard that the target belongs to; NULL where it belongs here.';
 
 CREATE TABLE @extschema@.processed_events (
     execution_id text COLLATE "C" NOT NULL,
@@ -77,12 +80,15 @@ CREATE TABLE @extschema@.spawns (
     child_id text COLLATE "C" NOT NULL,
     root_path text NOT NULL,
     context text NOT NULL,
+    shard text COLLATE "C",
     CONSTRAINT spawns_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.spawns
 IS 'Child executions that commits asked for and that are not yet created, oldest first by seq.';
 COMMENT ON COLUMN @extschema@.spawns.context
 IS 'The context that the child starts with, as JSON text.';
+COMMENT ON COLUMN @extschema@.spawns.shard
+IS 'The other shard that the child belongs to; NULL where it belongs here.';
 
 CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,
@@ -151,6 +157,33 @@ COMMENT ON TABLE @extschema@.dead_letters
 IS 'Messages taken out of the queue without having been handled, until harel_redrive() puts them back.';
 COMMENT ON COLUMN @extschema@.dead_letters.delivered_at
 IS 'When the message was last delivered; NULL if never.';
+
+-- The map of the shards, where the store is one of several. Empty otherwise, which commits that concern another execution
+-- look at: there is nothing to read then.
+CREATE TABLE @extschema@.shards (
+    name text COLLATE "C" NOT NULL,
+    is_here boolean NOT NULL,
+    joined_at timestamptz,
+    CONSTRAINT shards_pkey PRIMARY KEY (name)
+);
+COMMENT ON TABLE @extschema@.shards
+IS 'The shards that share the executions among them, this one included; written once, by harel_join_shards().';
+COMMENT ON COLUMN @extschema@.shards.is_here
+IS 'Whether it is this store.';
+COMMENT ON COLUMN @extschema@.shards.joined_at
+IS 'When the map was written; NULL for a name that this store has before there is a map.';
+
+CREATE TABLE @extschema@.shard_receipts (
+    sender text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    receipt uuid NOT NULL,
+    received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT shard_receipts_pkey PRIMARY KEY (sender, seq, receipt)
+);
+COMMENT ON TABLE @extschema@.shard_receipts
+IS 'What other shards have sent, so that an event or a child handed in twice is taken once.';
+COMMENT ON COLUMN @extschema@.shard_receipts.receipt
+IS 'Derived from what was sent under the seq.';
 
 -- Registers outside MVCC: a sequence is changed in place, so that whoever reads it never steps over old versions,
 -- however long a snapshot is held, and no commit waits for it. They hold times in microseconds since the epoch. Nothing

@@ -184,6 +184,10 @@ BEGIN
             p_commit_id
         )
         ON CONFLICT (id) DO NOTHING;
+        -- Behind the lock that the INSERT takes on the table: see harel_join_shards().
+        IF FOUND AND EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL) THEN
+            PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_id]);
+        END IF;
     ELSE
         UPDATE @extschema@.executions AS e
         SET definition_id = p_defn,

@@ -83,8 +83,9 @@ BEGIN
     FROM unnest(ARRAY[
         'executions_by_definition', 'executions_by_status', 'executions_by_finish', 'executions_pkey',
         'executions_by_parent', 'processed_events_by_time', 'processed_events_pkey', 'timers_by_fire_at', 'timers_pkey',
-        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_pkey',
-        'trace_pkey', 'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
+        'outbox_targeted', 'outbox_by_target', 'outbox_by_shard', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent',
+        'spawns_by_shard', 'spawns_pkey', 'shards_pkey', 'shard_receipts_by_time', 'shard_receipts_pkey', 'trace_pkey',
+        'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
         'transport_messages_pkey', 'dead_letters_by_group', 'dead_letters_by_time', 'dead_letters_pkey'
     ]) AS w (name)
     LEFT JOIN pg_class c ON c.relnamespace = '@extschema@'::regnamespace AND c.relname = w.name
@@ -103,7 +104,7 @@ BEGIN
     WHERE s.relid = ANY (ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events', '@extschema@.timers',
         '@extschema@.spawns', '@extschema@.trace', '@extschema@.transport_groups', '@extschema@.transport_messages',
-        '@extschema@.dead_letters'
+        '@extschema@.dead_letters', '@extschema@.shard_receipts'
     ]::regclass[]::oid[])
         AND s.n_dead_tup > 100000
         AND s.n_dead_tup > s.n_live_tup
@@ -158,7 +159,12 @@ BEGIN
         RETURN QUERY SELECT
             'events with a target pile up in the outbox',
             '10000 or more have not been moved into the queue.',
-            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'));
+            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'))
+                || CASE
+                    WHEN EXISTS (SELECT FROM @extschema@.harel_waiting_shards())
+                        THEN ' Some are for other shards: let harel relay run.'
+                    ELSE ''
+                END;
     END IF;
     IF v_stats.dead_letters > 0 THEN
         RETURN QUERY SELECT

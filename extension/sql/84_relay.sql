@@ -91,7 +91,7 @@ BEGIN
         FROM (
             SELECT o.seq, o.target_id, o.event
             FROM @extschema@.outbox o
-            WHERE o.target_id IS NOT NULL AND o.target_id <> ALL (v_busy)
+            WHERE o.target_id IS NOT NULL AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
             ORDER BY o.seq
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED
@@ -124,7 +124,8 @@ COMMENT ON FUNCTION @extschema@.harel_relay(integer, double precision)
 IS
 'Moves up to p_limit events that have a target from the outbox into the queue, at the priority of the target: each '
 'once, those of one source in the order in which it emitted them. Returns how many; 0 while another relay is at work. '
-'Broadcasts stay for harel_pending_outbox(). Raises ST006 or ST008.';
+'Broadcasts stay for harel_pending_outbox(), and what is for another shard for harel_foreign_outbox(). Raises ST006 or '
+'ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__is_json(p_text text) RETURNS boolean
@@ -170,7 +171,7 @@ BEGIN
             FOR SHARE SKIP LOCKED
         ) e
         -- One that nothing can be made of must not stop the others.
-        WHERE @extschema@.harel__is_json(s.context)
+        WHERE s.shard IS NULL AND @extschema@.harel__is_json(s.context)
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
@@ -203,7 +204,8 @@ IS
 'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
 'of its parent, PENDING (SUSPENDED with its parent) and with a Start event in the queue. Where the id is taken, the '
 'child is there already. One whose context is not JSON stays for harel_pending_spawns(), and those of a parent that is '
-'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
+'being worked on for the next call; those of another shard for harel_foreign_spawns(). Returns how many requests were '
+'settled. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_fire_timers(p_now double precision DEFAULT NULL, p_limit integer DEFAULT 1000)

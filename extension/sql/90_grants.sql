@@ -35,7 +35,8 @@ BEGIN
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
         '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
-        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters'
+        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters',
+        '@extschema@.shards', '@extschema@.shard_receipts'
     ]::regclass[] LOOP
         EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
         IF p_access = 'worker' THEN
