@@ -158,8 +158,8 @@ IS 'Messages taken out of the queue without having been handled, until harel_red
 COMMENT ON COLUMN @extschema@.dead_letters.delivered_at
 IS 'When the message was last delivered; NULL if never.';
 
--- The map of the shards, where the store is one of several. Empty otherwise, which commits that concern another execution
--- look at: there is nothing to read then.
+-- The map of the shards, where the store is one of several. Empty otherwise, and then the register below has no value,
+-- which is what the calls that concern another execution look at.
 CREATE TABLE @extschema@.shards (
     name text COLLATE "C" NOT NULL,
     is_here boolean NOT NULL,
@@ -172,6 +172,10 @@ COMMENT ON COLUMN @extschema@.shards.is_here
 IS 'Whether it is this store.';
 COMMENT ON COLUMN @extschema@.shards.joined_at
 IS 'When the map was written; NULL for a name that this store has before there is a map.';
+
+CREATE SEQUENCE @extschema@.shards_joined;
+COMMENT ON SEQUENCE @extschema@.shards_joined
+IS 'Has a value once there is a map of the shards.';
 
 CREATE TABLE @extschema@.shard_receipts (
     sender text COLLATE "C" NOT NULL,

@@ -64,10 +64,16 @@ DECLARE
     v_seq bigint;
     v_seqs bigint[] := '{}';
     v_idx integer;
+    v_is_shard boolean := false;
     v_shards text[];
 BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
+    END IF;
+
+    -- See harel__swap().
+    IF p_emit_targets IS NOT NULL OR p_spawn_children IS NOT NULL THEN
+        v_is_shard := pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL;
     END IF;
 
     -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The shape
@@ -80,7 +86,7 @@ BEGIN
         THEN
             PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
         END IF;
-        IF EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL) THEN
+        IF v_is_shard THEN
             v_shards := @extschema@.harel__elsewhere(p_emit_targets);
         END IF;
         FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
@@ -107,8 +113,7 @@ BEGIN
                 array_dims(p_spawn_contexts)
             );
         END IF;
-        v_shards := NULL;
-        IF EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL) THEN
+        IF v_is_shard THEN
             v_shards := @extschema@.harel__elsewhere(p_spawn_children);
         END IF;
         FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP

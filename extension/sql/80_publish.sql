@@ -82,8 +82,8 @@ BEGIN
     INSERT INTO @extschema@.transport_messages (group_id, seq, event)
     VALUES (p_group_id, v_seq, p_event);
     IF v_first THEN
-        -- A group that there is belongs here. Behind the lock on the table: see harel_join_shards().
-        IF EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL) THEN
+        -- A group that was there belongs here. See harel__swap().
+        IF pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
             PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_group_id]);
         END IF;
         PERFORM @extschema@.harel__wake();
@@ -192,8 +192,7 @@ BEGIN
         -- The groups that exist before those that are made here, as in harel_finish().
         PERFORM @extschema@.harel__lock_groups(p_group_ids);
         PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
-        -- Behind the lock on the table: see harel_join_shards().
-        IF EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL) THEN
+        IF pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
             PERFORM @extschema@.harel__refuse_elsewhere(p_group_ids);
         END IF;
     END IF;

@@ -351,7 +351,7 @@ BEGIN
 
     -- What is for another shard is left to whoever moves it there.
     IF (v_emit_ends IS NOT NULL OR v_spawn_ends IS NOT NULL)
-        AND EXISTS (SELECT FROM @extschema@.shards x WHERE x.joined_at IS NOT NULL)
+        AND pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL
     THEN
         v_foreign := ARRAY(
             SELECT f.id

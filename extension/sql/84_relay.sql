@@ -92,7 +92,8 @@ BEGIN
             SELECT o.seq, o.target_id, o.event
             FROM @extschema@.outbox o
             WHERE o.target_id IS NOT NULL AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
-            ORDER BY o.seq
+            -- That of the index; all of one shard.
+            ORDER BY o.shard, o.seq
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED
         ) o;

@@ -218,6 +218,7 @@ BEGIN
             left(v_foreign, 40), @extschema@.harel__owner(v_names, v_foreign)
         ));
     END IF;
+    PERFORM setval('@extschema@.shards_joined', 1);
     PERFORM @extschema@.harel_name_shard(p_name);
     UPDATE @extschema@.shards s SET joined_at = now() WHERE s.is_here;
     INSERT INTO @extschema@.shards (name, is_here, joined_at)
@@ -254,7 +255,7 @@ BEGIN
     WHERE s.joined_at IS NOT NULL
         AND NOT s.is_here
         AND (
-            EXISTS (SELECT FROM @extschema@.outbox o WHERE o.shard = s.name OFFSET 0)
+            EXISTS (SELECT FROM @extschema@.outbox o WHERE o.shard = s.name AND o.target_id IS NOT NULL OFFSET 0)
             OR EXISTS (SELECT FROM @extschema@.spawns w WHERE w.shard = s.name OFFSET 0)
         )
     ORDER BY s.name;
@@ -280,6 +281,7 @@ BEGIN
     SELECT o.seq, o.target_id, o.event, o.source_id
     FROM @extschema@.outbox o
     WHERE o.shard = p_shard
+        AND o.target_id IS NOT NULL
         AND o.target_id <> ALL (coalesce(p_without, '{}'))
         -- It would come before the child that it is for.
         AND NOT EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = o.target_id OFFSET 0)

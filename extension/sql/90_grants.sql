@@ -46,7 +46,7 @@ BEGIN
         END IF;
     END LOOP;
     FOREACH v_relation IN ARRAY ARRAY[
-        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
+        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq', '@extschema@.shards_joined',
         '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
         '@extschema@.transport_asleep_until'
     ]::regclass[] LOOP

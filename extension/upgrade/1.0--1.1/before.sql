@@ -40,6 +40,10 @@ IS 'Whether it is this store.';
 COMMENT ON COLUMN @extschema@.shards.joined_at
 IS 'When the map was written; NULL for a name that this store has before there is a map.';
 
+CREATE SEQUENCE IF NOT EXISTS @extschema@.shards_joined;
+COMMENT ON SEQUENCE @extschema@.shards_joined
+IS 'Has a value once there is a map of the shards.';
+
 CREATE TABLE IF NOT EXISTS @extschema@.shard_receipts (
     sender text COLLATE "C" NOT NULL,
     seq bigint NOT NULL,
@@ -53,11 +57,7 @@ COMMENT ON COLUMN @extschema@.shard_receipts.receipt
 IS 'Derived from what was sent under the seq.';
 DROP INDEX IF EXISTS @extschema@.outbox_targeted;
 CREATE INDEX outbox_targeted ON @extschema@.outbox
-(seq) WHERE target_id IS NOT NULL AND shard IS NULL;
-CREATE INDEX IF NOT EXISTS outbox_by_shard ON @extschema@.outbox
-(shard, seq) WHERE shard IS NOT NULL;
-CREATE INDEX IF NOT EXISTS spawns_by_shard ON @extschema@.spawns
-(shard, seq) WHERE shard IS NOT NULL;
+(shard, seq) WHERE target_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS shard_receipts_by_time ON @extschema@.shard_receipts
 (received_at);
 
