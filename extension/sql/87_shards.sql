@@ -608,7 +608,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF array_position(p_ids, NULL) IS NOT NULL OR p_ids IS NULL THEN
+    IF p_ids IS NULL OR EXISTS (SELECT FROM unnest(p_ids) AS i (id) WHERE i.id IS NULL) THEN
         PERFORM @extschema@.harel__refuse_key(NULL, 'execution id', NULL);
     END IF;
     changed := @extschema@.harel__control(p_ids, p_to, true);

@@ -127,7 +127,9 @@ def test_every_search_path_is_pinned(postgresql: psycopg.Connection) -> None:
 
 def test_readers_are_stable_and_writers_volatile(postgresql: psycopg.Connection) -> None:
     volatilities = functions(postgresql, "p.provolatile")
-    assert {name: volatilities[name] for name in FUNCTIONS} == {name: function.volatility for name, function in FUNCTIONS.items()}
+    assert {name: volatilities[name] for name in FUNCTIONS} == {
+        name: function.volatility for name, function in FUNCTIONS.items()
+    }
 
 
 def test_what_catches_errors_is_kept_out_of_parallel_plans(postgresql: psycopg.Connection) -> None:

@@ -336,11 +336,8 @@ class AsyncShardedMethods:
         senders = [sender for sender in range(len(self._stores)) if await self._waiting(sender, errors)]
         for sender in senders:
             for receiver in await self._waiting(sender, errors):
-                without = self._busy.get((sender, receiver), set())
                 try:
-                    events[sender, receiver] = await self._call(
-                        self._stores[sender], Calls.foreign_outbox, self._map.names[receiver], limit, without
-                    )
+                    events[sender, receiver] = await self._foreign_events(sender, receiver, limit)
                 except Exception as error:
                     errors.append(error)
         for sender in senders:
@@ -372,6 +369,17 @@ class AsyncShardedMethods:
             return []
         return [self._map.names.index(name) for name in names]
 
+    async def _foreign_events(self, sender: int, receiver: int, limit: int) -> ForeignEvents:
+        """The first events that wait; not those of which none could be received before, unless there are no others."""
+        here, name = self._stores[sender], self._map.names[receiver]
+        without = self._busy.pop((sender, receiver), set())
+        events: ForeignEvents = await self._call(here, Calls.foreign_outbox, name, limit, without)
+        if events.seqs:
+            self._busy[sender, receiver] = without
+        elif without:
+            events = await self._call(here, Calls.foreign_outbox, name, limit, ())
+        return events
+
     async def _relay_spawns(self, sender: int, receiver: int, limit: int) -> int:
         here, there = self._stores[sender], self._stores[receiver]
         moved = 0
@@ -385,14 +393,15 @@ class AsyncShardedMethods:
 
     async def _relay_events(self, sender: int, receiver: int, events: ForeignEvents) -> int:
         here, there = self._stores[sender], self._stores[receiver]
-        received: list[int] = []
-        if events.seqs:
-            received = await self._call(there, Calls.receive_events, self._map.names[sender], events)
-        if received or not events.seqs:
-            self._busy.pop((sender, receiver), None)
-        else:
+        if not events.seqs:
+            return 0
+        received: list[int] = await self._call(there, Calls.receive_events, self._map.names[sender], events)
+        if not received:
             self._busy.setdefault((sender, receiver), set()).update(events.targets)
-        return await self._call(here, Calls.settle_outbox, received) if received else 0
+            return 0
+        self._busy.pop((sender, receiver), None)
+        settled: int = await self._call(here, Calls.settle_outbox, received)
+        return settled
 
     async def _control(self, verb: str, execution_id: str) -> bool:
         self.store_of(execution_id)
