@@ -56,6 +56,10 @@ CREATE INDEX spawns_by_child ON @extschema@.spawns
 CREATE INDEX spawns_by_parent ON @extschema@.spawns
 (parent_id);
 
+-- serves harel_foreign_spawns() and harel_waiting_shards(): what is for one shard is not in the way of another's
+CREATE INDEX spawns_by_shard ON @extschema@.spawns
+(shard, seq) WHERE shard IS NOT NULL;
+
 -- serves harel_claim(), harel_next(), harel_tick() and harel_queue(): longest available first
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
 (available_at);

@@ -83,8 +83,8 @@ BEGIN
     FROM unnest(ARRAY[
         'executions_by_definition', 'executions_by_status', 'executions_by_finish', 'executions_pkey',
         'executions_by_parent', 'processed_events_by_time', 'processed_events_pkey', 'timers_by_fire_at', 'timers_pkey',
-        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_pkey',
-        'shards_pkey', 'shard_receipts_by_time', 'shard_receipts_pkey', 'trace_pkey',
+        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_by_shard',
+        'spawns_pkey', 'shards_pkey', 'shard_receipts_by_time', 'shard_receipts_pkey', 'trace_pkey',
         'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
         'transport_messages_pkey', 'dead_letters_by_group', 'dead_letters_by_time', 'dead_letters_pkey'
     ]) AS w (name)

@@ -58,6 +58,8 @@ IS 'Derived from what was sent under the seq.';
 DROP INDEX IF EXISTS @extschema@.outbox_targeted;
 CREATE INDEX outbox_targeted ON @extschema@.outbox
 (shard, seq) WHERE target_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS spawns_by_shard ON @extschema@.spawns
+(shard, seq) WHERE shard IS NOT NULL;
 CREATE INDEX IF NOT EXISTS shard_receipts_by_time ON @extschema@.shard_receipts
 (received_at);
 
