@@ -39,8 +39,8 @@ ALTER TABLE @extschema@.timers ADD CONSTRAINT timers_pkey PRIMARY KEY (execution
 CREATE INDEX executions_by_parent ON @extschema@.executions
 (parent_id) WHERE octet_length(parent_id) <= 1000;
 
--- serves harel_relay(), harel_foreign_outbox() and harel_waiting_shards(): broadcasts, which stay, are not in their way,
--- nor is to any of them what is for another shard
+-- serves harel_relay(), harel_foreign_outbox() and harel_waiting_shards(): broadcasts, which stay, are not in their
+-- way, nor is to any of them what is for another shard
 CREATE INDEX outbox_targeted ON @extschema@.outbox
 (shard, seq) WHERE target_id IS NOT NULL;
 

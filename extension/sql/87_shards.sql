@@ -30,7 +30,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__owner(text[], text)
 IS
-'Internal. Of these shards the one that owns an id: that with the greatest SHA-256 of its name, a zero byte and the id.';
+'Internal. Of these shards the one that owns an id: that with the greatest SHA-256 of its name, a zero byte and the '
+'id.';
 REVOKE ALL ON FUNCTION @extschema@.harel__owner(text[], text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__elsewhere(p_ids text[]) RETURNS text[]
@@ -629,8 +630,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_suspend_tree(text[])
 IS
-'harel_suspend() of several executions that may be on other shards: suspends those that are here and all here that descend '
-'from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
+'harel_suspend() of several executions that may be on other shards: suspends those that are here and all here that '
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
 'or ST003 as harel_suspend().';
 REVOKE ALL ON FUNCTION @extschema@.harel_suspend_tree(text[]) FROM PUBLIC;
 
@@ -644,8 +645,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_resume_tree(text[])
 IS
-'harel_resume() of several executions that may be on other shards: resumes those that are here and all here that descend '
-'from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
+'harel_resume() of several executions that may be on other shards: resumes those that are here and all here that '
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
 'or ST003 as harel_resume().';
 REVOKE ALL ON FUNCTION @extschema@.harel_resume_tree(text[]) FROM PUBLIC;
 
@@ -659,7 +660,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_cancel_tree(text[])
 IS
-'harel_cancel() of several executions that may be on other shards: cancels those that are here and all here that descend '
-'from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
+'harel_cancel() of several executions that may be on other shards: cancels those that are here and all here that '
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
 'or ST003 as harel_cancel().';
 REVOKE ALL ON FUNCTION @extschema@.harel_cancel_tree(text[]) FROM PUBLIC;
