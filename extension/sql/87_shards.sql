@@ -631,8 +631,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_suspend_tree(text[])
 IS
 'harel_suspend() of several executions that may be on other shards: suspends those that are here and all here that '
-'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
-'or ST003 as harel_suspend().';
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, '
+'and ST002 or ST003 as harel_suspend().';
 REVOKE ALL ON FUNCTION @extschema@.harel_suspend_tree(text[]) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_resume_tree(p_ids text[], OUT ids text[], OUT changed boolean) RETURNS record
@@ -646,8 +646,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_resume_tree(text[])
 IS
 'harel_resume() of several executions that may be on other shards: resumes those that are here and all here that '
-'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
-'or ST003 as harel_resume().';
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, '
+'and ST002 or ST003 as harel_resume().';
 REVOKE ALL ON FUNCTION @extschema@.harel_resume_tree(text[]) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel_cancel_tree(p_ids text[], OUT ids text[], OUT changed boolean) RETURNS record
@@ -661,6 +661,6 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_cancel_tree(text[])
 IS
 'harel_cancel() of several executions that may be on other shards: cancels those that are here and all here that '
-'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, and ST002 '
-'or ST003 as harel_cancel().';
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, '
+'and ST002 or ST003 as harel_cancel().';
 REVOKE ALL ON FUNCTION @extschema@.harel_cancel_tree(text[]) FROM PUBLIC;

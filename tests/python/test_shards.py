@@ -15,7 +15,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from test_worker import Running
-from wire import until
+from wire import Beside, until
 
 from harel import (
     Event,
@@ -763,3 +763,66 @@ def test_a_relay_that_cannot_start_says_why_in_one_line(shard_dsns: list[str]) -
         )
         assert (done.returncode, done.stderr.count("\n")) == (code, 1), done.stderr
         assert says in done.stderr
+
+
+# What happens while the map is written. Of the shards north and south, south owns e.
+
+INTO_SOUTH = [
+    "SELECT harel_commit_cas('e', 'd', '{}', 0)",
+    "SELECT harel_commit('e', 'd', '{}', 0, p_emit_targets => '{e}', p_emit_events => '{1}')",
+    "SELECT harel_publish('e', '{}')",
+    "SELECT harel_publish_many('{e}', '{1}')",
+]
+JOIN = "SELECT harel_join_shards('{north,south}', 'north')"
+
+
+@pytest.mark.parametrize("write", INTO_SOUTH)
+def test_what_is_written_before_the_map_is_seen_by_whoever_writes_it(store_dsn: str, write: str) -> None:
+    with psycopg.connect(store_dsn) as session, Beside(store_dsn) as beside:
+        session.execute(write)
+        join = beside.blocked(rows, store_dsn, JOIN)
+        session.commit()
+        with pytest.raises(psycopg.Error, match="would belong to 'south'"):
+            join.result()
+    assert maps([store_dsn]) == [[]]
+
+
+@pytest.mark.parametrize("write", INTO_SOUTH)
+def test_what_is_written_after_the_map_has_it_before_its_eyes(store_dsn: str, write: str) -> None:
+    with psycopg.connect(store_dsn) as session, Beside(store_dsn) as beside:
+        session.execute(JOIN)
+        written = beside.blocked(rows, store_dsn, write)
+        session.commit()
+        with pytest.raises(psycopg.Error, match="belongs to another shard"):
+            written.result()
+
+
+@pytest.mark.parametrize("first", ["a commit", "the map"])
+def test_an_event_emitted_while_the_map_is_written_waits_for_its_shard(store_dsn: str, first: str) -> None:
+    emit = "SELECT harel_commit('a', 'd', '{}', 0, p_emit_targets => '{e}', p_emit_events => '{1}')"
+    one, other = (emit, JOIN) if first == "a commit" else (JOIN, emit)
+    with psycopg.connect(store_dsn) as session, Beside(store_dsn) as beside:
+        session.execute(one)
+        second = beside.blocked(rows, store_dsn, other)
+        session.commit()
+        second.result()
+    assert rows(store_dsn, "SELECT target_id, shard FROM outbox") == [("e", "south")]
+    assert rows(store_dsn, "SELECT relayed FROM harel_tick()") == [(0,)]
+
+
+def test_an_event_of_a_step_that_ends_while_the_map_is_written_waits_for_its_shard(store_dsn: str) -> None:
+    rows(store_dsn, "SELECT harel_commit_cas('a', 'd', '{}', 0), harel_publish('a', '{}')")
+    ((token,),) = rows(store_dsn, "SELECT token FROM harel_next('w', 30)")
+    finish = (
+        "SELECT result FROM harel_finish('{a}', ARRAY[%s]::uuid[], '{d}', ARRAY['{}'], '{1}',"
+        " p_emit_commits => '{1}', p_emit_targets => '{e}', p_emit_events => '{1}',"
+        " p_spawn_commits => '{1}', p_spawn_children => '{g}', p_spawn_root_paths => '{r}', p_spawn_contexts => '{1}')"
+    )
+    with psycopg.connect(store_dsn) as session, Beside(store_dsn) as beside:
+        session.execute(JOIN)
+        finished = beside.blocked(rows, store_dsn, finish, token)
+        session.commit()
+        assert finished.result() == [("finished",)]
+    assert rows(store_dsn, "SELECT target_id, shard FROM outbox") == [("e", "south")]
+    assert rows(store_dsn, "SELECT child_id, shard FROM spawns") == [("g", "south")]
+    assert rows(store_dsn, "SELECT group_id FROM transport_groups") == []
