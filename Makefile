@@ -21,7 +21,7 @@ comma := ,
 COMMENT := $(shell sed -n "s/^comment = '\(.*\)'/\1/p" extension/harel.control)
 tle = echo "SELECT pgtle.$(1)('harel', $(2), \$$_pgtle_\$$" && sed '/^\\/d' $(3) && echo '$$_pgtle_$$);'
 
-assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql
+assemble_upgrade = cat $(STEPS)/before.sql && sed 's/^CREATE FUNCTION/CREATE OR REPLACE FUNCTION/' $(FUNCTIONS) && cat $(STEPS)/after.sql extension/sql/99_dump.sql
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-matrix soak bench screenshots docs check format build generate verify all install uninstall installcheck \

@@ -71,7 +71,9 @@ $$;
 --   ST013  a function to archive executions that does not take what it is given
 --   ST014  tables that harel_adopt() cannot take over
 --   ST015  an unknown state of a group in the queue
+--   ST016  shards that are not those that the store knows, or cannot be
 --   ST017  a store that harel_distribute() cannot spread
+--   ST018  an execution that belongs to another shard
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void
@@ -244,6 +246,7 @@ CREATE TABLE @extschema@.outbox (
     source_id text COLLATE "C",
     version integer NOT NULL DEFAULT 0,
     ord integer NOT NULL DEFAULT 0,
+    shard text COLLATE "C",
     CONSTRAINT outbox_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.outbox
@@ -258,6 +261,8 @@ IS
 'source; 0 where it was written before version 1.1, or in another program.';
 COMMENT ON COLUMN @extschema@.outbox.ord
 IS 'The place of the event among those of its commit, from 1.';
+COMMENT ON COLUMN @extschema@.outbox.shard
+IS 'The other shard that the target belongs to; NULL where it belongs here.';
 
 CREATE TABLE @extschema@.processed_events (
     execution_id text COLLATE "C" NOT NULL,
@@ -287,6 +292,7 @@ CREATE TABLE @extschema@.spawns (
     context text NOT NULL,
     version integer NOT NULL DEFAULT 0,
     ord integer NOT NULL DEFAULT 0,
+    shard text COLLATE "C",
     CONSTRAINT spawns_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.spawns
@@ -299,6 +305,8 @@ IS
 'or in another program.';
 COMMENT ON COLUMN @extschema@.spawns.ord
 IS 'The place of the child among those that its commit asked for, from 1.';
+COMMENT ON COLUMN @extschema@.spawns.shard
+IS 'The other shard that the child belongs to; NULL where it belongs here.';
 
 CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,
@@ -368,6 +376,37 @@ IS 'Messages taken out of the queue without having been handled, until harel_red
 COMMENT ON COLUMN @extschema@.dead_letters.delivered_at
 IS 'When the message was last delivered; NULL if never.';
 
+-- The map of the shards, where the store is one of several. Empty otherwise, and then the register below has no value,
+-- which is what the calls that concern another execution look at.
+CREATE TABLE @extschema@.shards (
+    name text COLLATE "C" NOT NULL,
+    is_here boolean NOT NULL,
+    joined_at timestamptz,
+    CONSTRAINT shards_pkey PRIMARY KEY (name)
+);
+COMMENT ON TABLE @extschema@.shards
+IS 'The shards that share the executions among them, this one included; written once, by harel_join_shards().';
+COMMENT ON COLUMN @extschema@.shards.is_here
+IS 'Whether it is this store.';
+COMMENT ON COLUMN @extschema@.shards.joined_at
+IS 'When the map was written; NULL for a name that this store has before there is a map.';
+
+CREATE SEQUENCE @extschema@.shards_joined;
+COMMENT ON SEQUENCE @extschema@.shards_joined
+IS 'Has a value once there is a map of the shards.';
+
+CREATE TABLE @extschema@.shard_receipts (
+    sender text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    receipt uuid NOT NULL,
+    received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT shard_receipts_pkey PRIMARY KEY (sender, seq, receipt)
+);
+COMMENT ON TABLE @extschema@.shard_receipts
+IS 'What other shards have sent, so that an event or a child handed in twice is taken once.';
+COMMENT ON COLUMN @extschema@.shard_receipts.receipt
+IS 'Derived from what was sent under the seq.';
+
 -- Registers outside MVCC: a sequence is changed in place, so that whoever reads it never steps over old versions,
 -- however long a snapshot is held, and no commit waits for it. They hold times in microseconds since the epoch. Nothing
 -- is lost with them: they start anew after a restore, and are not dumped.
@@ -424,9 +463,10 @@ ALTER TABLE @extschema@.timers ADD CONSTRAINT timers_pkey PRIMARY KEY (execution
 CREATE INDEX executions_by_parent ON @extschema@.executions
 (parent_id) WHERE octet_length(parent_id) <= 1000;
 
--- serves harel_relay(): broadcasts, which stay, are not in its way
+-- serves harel_relay(), harel_foreign_outbox() and harel_waiting_shards(): broadcasts, which stay, are not in their
+-- way, nor is to any of them what is for another shard
 CREATE INDEX outbox_targeted ON @extschema@.outbox
-(seq) WHERE target_id IS NOT NULL;
+(shard, seq) WHERE target_id IS NOT NULL;
 
 -- serves harel_purge() by the first column, and harel_finish(): what one source still has in the outbox for a target
 CREATE INDEX outbox_by_target ON @extschema@.outbox
@@ -439,6 +479,10 @@ CREATE INDEX spawns_by_child ON @extschema@.spawns
 -- serves harel_purge() and harel_cancel(): the children that an execution has asked for
 CREATE INDEX spawns_by_parent ON @extschema@.spawns
 (parent_id);
+
+-- serves harel_foreign_spawns() and harel_waiting_shards(): what is for one shard is not in the way of another's
+CREATE INDEX spawns_by_shard ON @extschema@.spawns
+(shard, seq) WHERE shard IS NOT NULL;
 
 -- serves harel_claim(), harel_next(), harel_tick() and harel_queue(): longest available first
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
@@ -456,6 +500,10 @@ CREATE INDEX dead_letters_by_group ON @extschema@.dead_letters
 -- serves harel_dead_letters() and harel_redrive() over all groups
 CREATE INDEX dead_letters_by_time ON @extschema@.dead_letters
 (dead_at, seq);
+
+-- serves harel_purge_receipts(): oldest first
+CREATE INDEX shard_receipts_by_time ON @extschema@.shard_receipts
+(received_at);
 -- Another program may have kept the six tables of the contract before this store came.
 CREATE FUNCTION @extschema@.harel__check_adoption(p_schema name, p_prefix text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -504,6 +552,8 @@ BEGIN
         UNION SELECT 'timers' FROM @extschema@.timers
         UNION SELECT 'spawns' FROM @extschema@.spawns
         UNION SELECT 'trace' FROM @extschema@.trace
+        -- A shard would have to refuse what belongs to the others.
+        UNION SELECT 'shards' FROM @extschema@.shards
     ) AS f (tab);
     IF v_full IS NOT NULL THEN
         RAISE EXCEPTION USING
@@ -907,6 +957,11 @@ BEGIN
             p_commit_id
         )
         ON CONFLICT (id) DO NOTHING;
+        -- Behind the lock that the INSERT takes on the table: see harel_join_shards(). The register is a tenth of the price
+        -- of a look into the table of shards.
+        IF FOUND AND pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
+            PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_id]);
+        END IF;
     ELSE
         UPDATE @extschema@.executions AS e
         SET definition_id = p_defn,
@@ -1040,9 +1095,16 @@ DECLARE
     v_seq bigint;
     v_seqs bigint[] := '{}';
     v_idx integer;
+    v_is_shard boolean := false;
+    v_shards text[];
 BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
+    END IF;
+
+    -- See harel__swap().
+    IF p_emit_targets IS NOT NULL OR p_spawn_children IS NOT NULL THEN
+        v_is_shard := pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL;
     END IF;
 
     -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The shape
@@ -1055,14 +1117,17 @@ BEGIN
         THEN
             PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
         END IF;
+        IF v_is_shard THEN
+            v_shards := @extschema@.harel__elsewhere(p_emit_targets);
+        END IF;
         FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
             IF p_emit_events[i] IS NULL THEN
                 PERFORM @extschema@.harel__refuse_item(p_id, 'emits', i);
             ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
             END IF;
-            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord)
-            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i)
+            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord, shard)
+            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i, v_shards[i])
             RETURNING seq INTO v_seq;
             v_seqs[i] := v_seq;
         END LOOP;
@@ -1079,14 +1144,17 @@ BEGIN
                 array_dims(p_spawn_contexts)
             );
         END IF;
+        IF v_is_shard THEN
+            v_shards := @extschema@.harel__elsewhere(p_spawn_children);
+        END IF;
         FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
             IF p_spawn_root_paths[i] IS NULL OR p_spawn_contexts[i] IS NULL THEN
                 PERFORM @extschema@.harel__refuse_item(p_id, 'spawns', i);
             ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
             END IF;
-            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord)
-            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i);
+            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord, shard)
+            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i, v_shards[i]);
         END LOOP;
     END IF;
 
@@ -1792,6 +1860,23 @@ COMMENT ON FUNCTION @extschema@.harel__cursor(text)
 IS 'Internal. The cursor for the page after an id.';
 REVOKE ALL ON FUNCTION @extschema@.harel__cursor(text) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel_cursor(p_id text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    RETURN @extschema@.harel__cursor(p_id);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_cursor(text)
+IS
+'A cursor of harel_list() for the page that begins after an id, whether or not it exists: for who merges the pages of '
+'several stores. Raises ST001 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_cursor(text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__cursor_id(p_cursor text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -2216,8 +2301,9 @@ BEGIN
     FROM unnest(ARRAY[
         'executions_by_definition', 'executions_by_status', 'executions_by_finish', 'executions_pkey',
         'executions_by_parent', 'processed_events_by_time', 'processed_events_pkey', 'timers_by_fire_at', 'timers_pkey',
-        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_pkey',
-        'trace_pkey', 'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
+        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_by_shard',
+        'spawns_pkey', 'shards_pkey', 'shard_receipts_by_time', 'shard_receipts_pkey', 'trace_pkey',
+        'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
         'transport_messages_pkey', 'dead_letters_by_group', 'dead_letters_by_time', 'dead_letters_pkey'
     ]) AS w (name)
     LEFT JOIN pg_class c ON c.relnamespace = '@extschema@'::regnamespace AND c.relname = w.name
@@ -2228,7 +2314,7 @@ BEGIN
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_vacuum(ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events', '@extschema@.timers',
         '@extschema@.spawns', '@extschema@.trace', '@extschema@.transport_groups', '@extschema@.transport_messages',
-        '@extschema@.dead_letters'
+        '@extschema@.dead_letters', '@extschema@.shard_receipts'
     ]::regclass[]);
 
     -- There each node counts for itself.
@@ -2246,6 +2332,10 @@ BEGIN
         UNION ALL
         SELECT 'spawns_seq_seq', s.last_value, (SELECT max(p.seq) FROM @extschema@.spawns p)
         FROM @extschema@.spawns_seq_seq s
+        UNION ALL
+        SELECT 'shards_joined', CASE WHEN s.is_called THEN 1 ELSE 0 END, 1
+        FROM @extschema@.shards_joined s
+        WHERE EXISTS (SELECT FROM @extschema@.shards m WHERE m.joined_at IS NOT NULL)
     ) AS r (name, last_value, seq)
     WHERE r.last_value < r.seq;
 END
@@ -2318,7 +2408,12 @@ BEGIN
         RETURN QUERY SELECT
             'events with a target pile up in the outbox',
             '10000 or more have not been moved into the queue.',
-            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'));
+            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'))
+                || CASE
+                    WHEN EXISTS (SELECT FROM @extschema@.harel_waiting_shards())
+                        THEN ' Some are for other shards: let harel relay run.'
+                    ELSE ''
+                END;
     END IF;
     IF v_stats.dead_letters > 0 THEN
         SELECT left(d.group_id, 40) || ': ' || left(d.reason, 200) INTO v_letter
@@ -3060,6 +3155,10 @@ BEGIN
     INSERT INTO @extschema@.transport_messages (group_id, seq, event)
     VALUES (p_group_id, v_seq, p_event);
     IF v_first THEN
+        -- A group that was there belongs here. See harel__swap().
+        IF pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
+            PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_group_id]);
+        END IF;
         PERFORM @extschema@.harel__wake();
     END IF;
     RETURN v_seq;
@@ -3069,7 +3168,8 @@ COMMENT ON FUNCTION @extschema@.harel_publish(text, text, integer, double precis
 IS
 'Puts a message at the end of a group, the id of the execution that it is for, and returns its number there. The '
 'priority (0 to 4) counts for the first message of a group, and until it is drained. p_now is the time in seconds '
-'since the epoch, for simulations; NULL is the clock of the database. Raises ST001, ST003, ST006 or ST010.';
+'since the epoch, for simulations; NULL is the clock of the database. Raises ST001, ST003, ST006 or ST010, and ST018 '
+'for an execution of another shard.';
 REVOKE ALL ON FUNCTION @extschema@.harel_publish(text, text, integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__lock_groups(p_group_ids text[]) RETURNS void
@@ -3169,6 +3269,9 @@ BEGIN
         -- The groups that exist before those that are made here, as in harel_finish().
         PERFORM @extschema@.harel__lock_groups(p_group_ids);
         PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
+        IF pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
+            PERFORM @extschema@.harel__refuse_elsewhere(p_group_ids);
+        END IF;
     END IF;
     RETURN v_count;
 END
@@ -3177,7 +3280,7 @@ COMMENT ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[], do
 IS
 'Many messages in one call, each as by harel_publish() (no priorities: all 0), those of one group in the order given; '
 'returns how many. Groups are locked in the order of their ids, so that two such calls cannot deadlock. Raises ST001, '
-'ST003, ST004, ST006 or ST010, and then none is published.';
+'ST003, ST004, ST006, ST010 or ST018, and then none is published.';
 REVOKE ALL ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[], double precision) FROM PUBLIC;
 -- Dead index entries at the head of an index are what kills queues in PostgreSQL: while any snapshot is held, nobody
 -- may remove them, and each claim would step over all that was ever claimed. So claims begin at a floor, which follows
@@ -4129,8 +4232,12 @@ DECLARE
     v_all_seqs bigint[] := '{}';
     v_priority integer;
     v_start text;
+    v_foreign text[];
     v_kept_targets text[];
     v_kept_events text[];
+    v_kept_children text[];
+    v_kept_root_paths text[];
+    v_kept_contexts text[];
     v_sent_groups text[];
     v_sent_events text[];
     v_group_ids text[] := '{}';
@@ -4207,6 +4314,20 @@ BEGIN
         ) l
     );
 
+    -- What is for another shard is left to whoever moves it there.
+    IF (v_emit_ends IS NOT NULL OR v_spawn_ends IS NOT NULL)
+        AND pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL
+    THEN
+        v_foreign := ARRAY(
+            SELECT f.id
+            FROM unnest(
+                p_emit_targets || p_spawn_children,
+                @extschema@.harel__elsewhere(p_emit_targets || p_spawn_children)
+            ) AS f (id, shard)
+            WHERE f.shard IS NOT NULL
+        );
+    END IF;
+
     FOR i IN
         SELECT b.place FROM unnest(p_group_ids) WITH ORDINALITY AS b (id, place)
         ORDER BY b.id COLLATE "C", b.place
@@ -4223,11 +4344,14 @@ BEGIN
         IF p_datas[i] IS NOT NULL THEN
             v_kept_targets := NULL;
             v_kept_events := NULL;
+            v_kept_children := NULL;
+            v_kept_root_paths := NULL;
+            v_kept_contexts := NULL;
             v_sent_groups := NULL;
             v_sent_events := NULL;
             FOR e IN coalesce(v_emit_ends[i - 1], 0) + 1 .. coalesce(v_emit_ends[i], 0) LOOP
                 -- What the same source has left in the outbox for this target must not be overtaken.
-                IF p_emit_targets[e] IS NULL OR EXISTS (
+                IF p_emit_targets[e] IS NULL OR p_emit_targets[e] = ANY (v_foreign) OR EXISTS (
                     SELECT FROM @extschema@.outbox o
                     WHERE o.target_id = p_emit_targets[e] AND o.source_id = p_group_ids[i]
                 ) THEN
@@ -4243,9 +4367,18 @@ BEGIN
                     v_sent_events := v_sent_events || p_emit_events[e];
                 END IF;
             END LOOP;
+            IF v_foreign <> '{}' THEN
+                FOR s IN coalesce(v_spawn_ends[i - 1], 0) + 1 .. coalesce(v_spawn_ends[i], 0) LOOP
+                    IF p_spawn_children[s] = ANY (v_foreign) THEN
+                        v_kept_children := v_kept_children || p_spawn_children[s];
+                        v_kept_root_paths := v_kept_root_paths || p_spawn_root_paths[s];
+                        v_kept_contexts := v_kept_contexts || p_spawn_contexts[s];
+                    END IF;
+                END LOOP;
+            END IF;
             v_seqs := @extschema@.harel__commit(
                 p_group_ids[i], p_defns[i], p_datas[i], p_olds[i], p_events[i],
-                v_kept_targets, v_kept_events, NULL, NULL, NULL,
+                v_kept_targets, v_kept_events, v_kept_children, v_kept_root_paths, v_kept_contexts,
                 p_timer_actions[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
                 p_timer_paths[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
                 p_timer_fire_ats[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
@@ -4263,6 +4396,7 @@ BEGIN
                 IF p_spawn_root_paths[s] IS NULL OR p_spawn_contexts[s] IS NULL THEN
                     PERFORM @extschema@.harel__refuse_item(p_group_ids[i], 'spawns', s);
                 END IF;
+                CONTINUE WHEN p_spawn_children[s] = ANY (v_foreign);
                 v_priority := (SELECT x.priority FROM @extschema@.executions x WHERE x.id = p_group_ids[i]);
                 v_start := @extschema@.harel__create_child(
                     p_group_ids[i], p_defns[i], v_priority,
@@ -4301,8 +4435,9 @@ COMMENT ON FUNCTION @extschema@.harel_finish(
 'children exist (PENDING, with a Start event), and the message is gone. Without data there is no step, and the '
 'message only goes. conflict: another commit was first; nothing was written, and the lease still holds. expired: the '
 'lease is over, and nothing was written. The items of all commits stand in flat lists, as for harel_commit_batch(). '
-'Broadcasts go to the outbox, as do events to a target for which the source has others there; outbox_seqs has their '
-'seqs. Raises ST001 to ST006, and then nothing is settled.';
+'Broadcasts go to the outbox, as do events to a target for which the source has others there, or that belongs to '
+'another shard, as does a child, which then stays in the spawns; outbox_seqs has the seqs of what went to the outbox. '
+'Raises ST001 to ST006, and then nothing is settled.';
 REVOKE ALL ON FUNCTION @extschema@.harel_finish(
     text[], uuid[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
     integer[], text[], text[], double precision[], text[], integer, double precision
@@ -4405,8 +4540,9 @@ BEGIN
         FROM (
             SELECT o.seq, o.target_id, o.event
             FROM @extschema@.outbox o
-            WHERE o.target_id IS NOT NULL AND o.target_id <> ALL (v_busy)
-            ORDER BY o.seq
+            WHERE o.target_id IS NOT NULL AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
+            -- That of the index; all of one shard.
+            ORDER BY o.shard, o.seq
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED
         ) o;
@@ -4438,7 +4574,8 @@ COMMENT ON FUNCTION @extschema@.harel_relay(integer, double precision)
 IS
 'Moves up to p_limit events that have a target from the outbox into the queue, at the priority of the target: each '
 'once, those of one source in the order in which it emitted them. Returns how many; 0 while another relay is at work. '
-'Broadcasts stay for harel_pending_outbox(). Raises ST006 or ST008.';
+'Broadcasts stay for harel_pending_outbox(), and what is for another shard for harel_foreign_outbox(). Raises ST006 or '
+'ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__is_json(p_text text) RETURNS boolean
@@ -4488,7 +4625,7 @@ BEGIN
             FOR SHARE SKIP LOCKED
         ) e
         -- One that nothing can be made of must not stop the others.
-        WHERE @extschema@.harel__is_json(s.context)
+        WHERE s.shard IS NULL AND @extschema@.harel__is_json(s.context)
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
@@ -4521,7 +4658,8 @@ IS
 'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
 'of its parent, PENDING (SUSPENDED with its parent) and with a Start event in the queue. Where the id is taken, the '
 'child is there already. One whose context is not JSON stays for harel_pending_spawns(), and those of a parent that is '
-'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
+'being worked on for the next call; those of another shard for harel_foreign_spawns(). Returns how many requests were '
+'settled. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
 -- The digits of fire_at are pinned: ids must not depend on the session.
@@ -4775,6 +4913,34 @@ IS
 'Internal. Brings an execution that the caller has locked to SUSPENDED, RUNNING or CANCELLED, if it can be; returns '
 'whether it was. Where data or version leaves no room it raises ST002 or ST003, or, unless p_strict, does nothing.';
 REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean) FROM PUBLIC;
+CREATE FUNCTION @extschema@.harel__descent(p_ids text[]) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+    RETURN ARRAY(
+        WITH RECURSIVE tree (id) AS (
+            SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
+            UNION
+            SELECT e.id
+            FROM tree t
+            CROSS JOIN LATERAL (
+                SELECT e.id FROM @extschema@.executions e
+                WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                OFFSET 0
+            ) e
+        )
+        SELECT t.id FROM tree t
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__descent(text[])
+IS 'Internal. These ids, and those of all executions that descend from one of them, as they are at this moment.';
+REVOKE ALL ON FUNCTION @extschema@.harel__descent(text[]) FROM PUBLIC;
 
 -- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
 -- Whoever creates a child has locked its parent: the tree is whole once all in it are locked.
@@ -4799,20 +4965,7 @@ BEGIN
         RETURN @extschema@.harel__everywhere_control(p_ids, p_to, p_strict);
     END IF;
     LOOP
-        v_tree := ARRAY(
-            WITH RECURSIVE tree (id) AS (
-                SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
-                UNION
-                SELECT e.id
-                FROM tree t
-                CROSS JOIN LATERAL (
-                    SELECT e.id FROM @extschema@.executions e
-                    WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
-                    OFFSET 0
-                ) e
-            )
-            SELECT t.id FROM tree t
-        );
+        v_tree := @extschema@.harel__descent(p_ids);
         EXIT WHEN cardinality(v_tree) = v_locked;
         PERFORM FROM @extschema@.executions e WHERE e.id = ANY (v_tree) ORDER BY e.id FOR NO KEY UPDATE;
         v_locked := cardinality(v_tree);
@@ -5030,6 +5183,7 @@ DECLARE
 BEGIN
     SELECT e.priority INTO v_priority FROM @extschema@.executions e WHERE e.id = p_id;
     IF v_priority IS NULL AND p_id IS NOT NULL THEN
+        PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_id]);
         RETURN NULL;
     END IF;
     RETURN @extschema@.harel_publish(p_id, p_event, v_priority, p_now);
@@ -5038,7 +5192,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_send(text, text, double precision)
 IS
 'harel_publish() at the priority of the execution that the event is for; NULL, and nothing published, where there is '
-'no such execution. Raises ST001, ST003 or ST006.';
+'no such execution. Raises ST001, ST003 or ST006, and ST018 for an execution of another shard.';
 REVOKE ALL ON FUNCTION @extschema@.harel_send(text, text, double precision) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_purge(p_id text, p_expected_version bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -5317,14 +5471,685 @@ BEGIN
     FROM (SELECT max(seq) AS seq FROM @extschema@.spawns) w, @extschema@.spawns_seq_seq s
     WHERE w.seq > s.last_value OR w.seq = s.last_value AND NOT s.is_called;
     v_moved := v_moved + FOUND::integer;
+    PERFORM setval('@extschema@.shards_joined', 1)
+    WHERE pg_sequence_last_value('@extschema@.shards_joined') IS NULL
+        AND EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL);
+    v_moved := v_moved + FOUND::integer;
     RETURN v_moved;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_reset_sequences()
 IS
-'Moves the sequences of outbox and spawns past what these tables hold, and never back; returns how many were moved. To '
+'Moves the sequences of outbox and spawns past what these tables hold, and never back, and gives shards_joined its '
+'value where there is a map of the shards; returns how many were moved. To '
 'be called where the rows came by logical replication, before the first commit.';
 REVOKE ALL ON FUNCTION @extschema@.harel_reset_sequences() FROM PUBLIC;
+-- A store may be one of several, each in a database of its own, that share the executions among them: shards. Every
+-- shard knows the names of all and which one it is itself. The names decide who owns an execution, by rendezvous
+-- hashing, and so the map is written once and never changed. What a step causes for an execution of another shard waits
+-- in the outbox and in the spawns until a program that has a connection to both moves it, by the functions below.
+
+CREATE FUNCTION @extschema@.harel__owner(p_names text[], p_id text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- Bytes of UTF-8, as clients hash them, whatever the encoding of the database. SQL_ASCII has bytes that are none.
+    v_encoding name := CASE getdatabaseencoding() WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END;
+    v_id bytea := decode('00', 'hex') || convert_to(p_id, v_encoding);
+    v_hash bytea;
+    v_greatest bytea;
+    v_owner text;
+BEGIN
+    IF p_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    FOR i IN 1 .. coalesce(cardinality(p_names), 0) LOOP
+        v_hash := sha256(convert_to(p_names[i], v_encoding) || v_id);
+        IF v_greatest IS NULL OR v_hash > v_greatest THEN
+            v_greatest := v_hash;
+            v_owner := p_names[i];
+        END IF;
+    END LOOP;
+    RETURN v_owner;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__owner(text[], text)
+IS
+'Internal. Of these shards the one that owns an id: that with the greatest SHA-256 of its name, a zero byte and the '
+'id.';
+REVOKE ALL ON FUNCTION @extschema@.harel__owner(text[], text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__elsewhere(p_ids text[]) RETURNS text[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_names text[];
+    v_here text;
+    v_owners text[] := '{}';
+BEGIN
+    SELECT array_agg(s.name), min(s.name) FILTER (WHERE s.is_here)
+    INTO v_names, v_here
+    FROM @extschema@.shards s
+    WHERE s.joined_at IS NOT NULL;
+    FOR i IN 1 .. coalesce(cardinality(p_ids), 0) LOOP
+        v_owners[i] := nullif(@extschema@.harel__owner(v_names, p_ids[i]), v_here);
+    END LOOP;
+    RETURN v_owners;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__elsewhere(text[])
+IS 'Internal. For each id the other shard that owns it; NULL where this one does, or where the store is no shard.';
+REVOKE ALL ON FUNCTION @extschema@.harel__elsewhere(text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_elsewhere(p_ids text[]) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_owners text[] := @extschema@.harel__elsewhere(p_ids);
+BEGIN
+    FOR i IN 1 .. cardinality(v_owners) LOOP
+        IF v_owners[i] IS NOT NULL THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'ST018',
+                MESSAGE = 'the execution belongs to another shard',
+                DETAIL = format(
+                    'Execution %L belongs to shard %L, and this is %L.', left(p_ids[i], 40), v_owners[i],
+                    (SELECT s.name FROM @extschema@.shards s WHERE s.is_here)
+                ),
+                HINT = 'Call that shard; harel_shard_of() tells which one it is, and ShardedStore goes there by itself.';
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_elsewhere(text[])
+IS 'Internal. Raises ST018 where another shard owns one of these ids.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_elsewhere(text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_shards() RETURNS TABLE (name text, is_here boolean)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT s.name, s.is_here FROM @extschema@.shards s
+    WHERE s.joined_at IS NOT NULL
+    ORDER BY s.name;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_shards()
+IS 'The shards that this store is one of, in the order of their names, and which one it is; none where it is no shard.';
+REVOKE ALL ON FUNCTION @extschema@.harel_shards() FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_shard_of(p_id text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    RETURN @extschema@.harel__owner(
+        ARRAY(SELECT s.name FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL), p_id
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_shard_of(text)
+IS
+'The name of the shard that owns an execution, whether or not it exists: that with the greatest SHA-256 of its name, '
+'a zero byte and the id, in UTF-8; NULL where the store is no shard. Raises ST001 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_shard_of(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_name_shard(p_name text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_here record;
+BEGIN
+    IF octet_length(p_name) NOT BETWEEN 1 AND 1000 THEN
+        PERFORM @extschema@.harel__refuse_key(NULL, 'name of a shard', p_name);
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('harel.shards:@extschema@', 0));
+    SELECT s.name, s.joined_at INTO v_here FROM @extschema@.shards s WHERE s.is_here;
+    IF v_here.name IS NULL THEN
+        INSERT INTO @extschema@.shards (name, is_here)
+        VALUES (coalesce(p_name, replace(gen_random_uuid()::text, '-', '')), true)
+        RETURNING name INTO v_here.name;
+    ELSIF v_here.joined_at IS NULL AND p_name <> v_here.name THEN
+        UPDATE @extschema@.shards s SET name = p_name WHERE s.is_here;
+        RETURN p_name;
+    END IF;
+    RETURN v_here.name;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_name_shard(text)
+IS
+'The name of this store among the shards that it is going to join: the one that it has, or else p_name (NULL: a random '
+'one). Until harel_join_shards() it can be given another one. Raises ST001 for a name that is empty or too long.';
+REVOKE ALL ON FUNCTION @extschema@.harel_name_shard(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__refuse_shards(p_detail text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'ST016',
+        MESSAGE = 'the shards are others than those that this store knows',
+        DETAIL = p_detail,
+        HINT = 'Name the same shards in each call: harel_shards() has them. Their number is chosen once, at the start.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__refuse_shards(text)
+IS 'Internal. Raises ST016, for a map of shards that cannot be, or is not that of this store.';
+REVOKE ALL ON FUNCTION @extschema@.harel__refuse_shards(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_join_shards(p_names text[], p_name text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_names text[] := ARRAY(SELECT n.name COLLATE "C" FROM unnest(p_names) AS n (name) ORDER BY 1);
+    v_stored text[];
+    v_here text;
+    v_foreign text;
+BEGIN
+    FOR i IN 1 .. cardinality(v_names) LOOP
+        IF (octet_length(v_names[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
+            PERFORM @extschema@.harel__refuse_key(NULL, 'name of a shard', v_names[i]);
+        ELSIF v_names[i] = v_names[i + 1] THEN
+            PERFORM @extschema@.harel__refuse_shards(format('There are two by the name %L.', left(v_names[i], 40)));
+        END IF;
+    END LOOP;
+    IF (p_name = ANY (v_names)) IS NOT TRUE THEN
+        PERFORM @extschema@.harel__refuse_shards(format(
+            'This one, %s, is not one of %s.', coalesce(quote_literal(left(p_name, 40)), 'NULL'), v_names
+        ));
+    END IF;
+
+    -- One after another: of two with different names, the second finds those of the first.
+    PERFORM pg_advisory_xact_lock(hashtextextended('harel.shards:@extschema@', 0));
+    SELECT array_agg(s.name ORDER BY s.name), min(s.name) FILTER (WHERE s.is_here)
+    INTO v_stored, v_here
+    FROM @extschema@.shards s
+    WHERE s.joined_at IS NOT NULL;
+    IF v_stored IS NOT NULL THEN
+        IF v_stored <> v_names OR v_here <> p_name THEN
+            PERFORM @extschema@.harel__refuse_shards(format(
+                'It is %L of %s, and asked for is %L of %s.', v_here, v_stored, p_name, v_names
+            ));
+        END IF;
+        RETURN false;
+    END IF;
+
+    -- Commits look for shards once they have locked one of these tables: each has either been seen here or sees the map.
+    LOCK TABLE @extschema@.executions IN EXCLUSIVE MODE;
+    LOCK TABLE @extschema@.outbox IN EXCLUSIVE MODE;
+    LOCK TABLE @extschema@.spawns IN EXCLUSIVE MODE;
+    LOCK TABLE @extschema@.transport_groups IN EXCLUSIVE MODE;
+    v_foreign := (
+        SELECT i.id FROM (
+            SELECT e.id FROM @extschema@.executions e
+            UNION ALL
+            SELECT g.group_id FROM @extschema@.transport_groups g
+        ) i
+        WHERE @extschema@.harel__owner(v_names, i.id) <> p_name
+        LIMIT 1
+    );
+    IF v_foreign IS NOT NULL THEN
+        PERFORM @extschema@.harel__refuse_shards(format(
+            'Execution %L is in this store and would belong to %L.',
+            left(v_foreign, 40), @extschema@.harel__owner(v_names, v_foreign)
+        ));
+    END IF;
+    PERFORM setval('@extschema@.shards_joined', 1);
+    PERFORM @extschema@.harel_name_shard(p_name);
+    UPDATE @extschema@.shards s SET joined_at = now() WHERE s.is_here;
+    INSERT INTO @extschema@.shards (name, is_here, joined_at)
+    SELECT n.name, false, now() FROM unnest(v_names) AS n (name) WHERE n.name <> p_name;
+    UPDATE @extschema@.outbox o
+    SET shard = @extschema@.harel__owner(v_names, o.target_id)
+    WHERE o.target_id IS NOT NULL AND @extschema@.harel__owner(v_names, o.target_id) <> p_name;
+    UPDATE @extschema@.spawns s
+    SET shard = @extschema@.harel__owner(v_names, s.child_id)
+    WHERE @extschema@.harel__owner(v_names, s.child_id) <> p_name;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_join_shards(text[], text)
+IS
+'Makes this store the shard p_name of the shards p_names, for good: from now on it takes only the executions that '
+'harel_shard_of() gives it. Returns false where it is that already. Raises ST016 where it is another one or one of '
+'others, where a name is there twice or p_name is not, and where the store holds an execution that would belong to '
+'another shard; and ST001 for a name that is missing, empty or too long.';
+REVOKE ALL ON FUNCTION @extschema@.harel_join_shards(text[], text) FROM PUBLIC;
+
+-- From shard to shard. A program reads what waits here for another shard, hands it in there, and settles here what was
+-- taken there. It may die at any point and there may be several: the receiving shard keeps a receipt of each.
+
+CREATE FUNCTION @extschema@.harel_waiting_shards() RETURNS SETOF text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT s.name FROM @extschema@.shards s
+    WHERE s.joined_at IS NOT NULL
+        AND NOT s.is_here
+        AND (
+            EXISTS (SELECT FROM @extschema@.outbox o WHERE o.shard = s.name AND o.target_id IS NOT NULL OFFSET 0)
+            OR EXISTS (SELECT FROM @extschema@.spawns w WHERE w.shard = s.name OFFSET 0)
+        )
+    ORDER BY s.name;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_waiting_shards()
+IS 'The names of the other shards for which something waits here, in their order.';
+REVOKE ALL ON FUNCTION @extschema@.harel_waiting_shards() FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_foreign_outbox(
+    p_shard text, p_limit integer DEFAULT 1000, p_without text[] DEFAULT NULL
+) RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT o.seq, o.target_id, o.event, o.source_id
+    FROM @extschema@.outbox o
+    WHERE o.shard = p_shard
+        AND o.target_id IS NOT NULL
+        AND o.target_id <> ALL (coalesce(p_without, '{}'))
+        -- It would come before the child that it is for.
+        AND NOT EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = o.target_id OFFSET 0)
+    ORDER BY o.seq
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_foreign_outbox(text, integer, text[])
+IS
+'The events that wait here for executions of another shard, oldest first, at most p_limit (NULL: all), to be handed to '
+'harel_receive_events() there; without those for the executions p_without, and for children that are yet to be '
+'created. So that an event finds its child, what harel_foreign_spawns() returns afterwards, on each shard, is to be '
+'handed in before. Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_foreign_outbox(text, integer, text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_foreign_spawns(p_shard text, p_limit integer DEFAULT 1000)
+RETURNS TABLE (
+    seq bigint, parent_id text, child_id text, root_path text, context text,
+    definition_id text, priority integer, status text
+)
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    RETURN QUERY
+    SELECT
+        s.seq, s.parent_id, s.child_id, s.root_path, s.context, e.definition_id, e.priority::integer, e.status
+    FROM @extschema@.spawns s
+    CROSS JOIN LATERAL (
+        SELECT e.definition_id, e.priority, e.status FROM @extschema@.executions e
+        WHERE e.id = s.parent_id
+        OFFSET 0
+    ) e
+    WHERE s.shard = p_shard
+        -- As for harel_relay_spawns(): nothing can be made of it, and it must not stop the others.
+        AND @extschema@.harel__is_json(s.context)
+    ORDER BY s.seq
+    LIMIT p_limit;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_foreign_spawns(text, integer)
+IS
+'The children that are to be created on another shard, oldest first, at most p_limit (NULL: all), each with the '
+'definition, the priority and the status of its parent, to be handed to harel_receive_spawns() there. One whose '
+'context is not JSON stays for harel_pending_spawns(). Raises ST008.';
+REVOKE ALL ON FUNCTION @extschema@.harel_foreign_spawns(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_sender(p_from text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM @extschema@.shards s WHERE s.name = p_from AND s.joined_at IS NOT NULL AND NOT s.is_here
+    ) THEN
+        PERFORM @extschema@.harel__refuse_shards(format(
+            'There is no other shard %s beside this one.', coalesce(quote_literal(left(p_from, 40)), 'NULL')
+        ));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_sender(text)
+IS 'Internal. Raises ST016 unless this is the name of another shard.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_sender(text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__check_seqs(p_seqs bigint[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    FOR i IN 1 .. coalesce(cardinality(p_seqs), 0) LOOP
+        IF p_seqs[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_seq();
+        ELSIF p_seqs[i] <= p_seqs[i - 1] THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'ST004',
+                MESSAGE = 'the seqs of what another shard sends must ascend',
+                DETAIL = format('Seq %s is followed by %s.', p_seqs[i - 1], p_seqs[i]),
+                HINT = 'Pass the rows in the order in which that shard gave them.';
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__check_seqs(bigint[])
+IS 'Internal. Raises ST001 for a seq that is missing, and ST004 for one that is not greater than that before it.';
+REVOKE ALL ON FUNCTION @extschema@.harel__check_seqs(bigint[]) FROM PUBLIC;
+
+-- The content is part of what a receipt is known by: a shard that was restored gives a seq again, for something else.
+CREATE FUNCTION @extschema@.harel__receipt(p_kind text, p_id text, p_content text) RETURNS uuid
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN @extschema@.harel__derived_id(p_kind, p_id, p_content)::uuid;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__receipt(text, text, text)
+IS 'Internal. What an event for an execution, or the request for a child, is known by besides its seq.';
+REVOKE ALL ON FUNCTION @extschema@.harel__receipt(text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__received(p_from text, p_seqs bigint[], p_receipts uuid[]) RETURNS bigint[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT w.seq FROM unnest(p_seqs, p_receipts) WITH ORDINALITY AS w (seq, receipt, place)
+        WHERE EXISTS (
+            SELECT FROM @extschema@.shard_receipts r
+            WHERE r.sender = p_from AND r.seq = w.seq AND r.receipt = w.receipt
+            OFFSET 0
+        )
+        ORDER BY w.place
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__received(text, bigint[], uuid[])
+IS 'Internal. Which of what another shard sends has been received before.';
+REVOKE ALL ON FUNCTION @extschema@.harel__received(text, bigint[], uuid[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_receive_events(
+    p_from text, p_seqs bigint[], p_targets text[], p_events text[], p_now double precision DEFAULT NULL
+) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_receipts uuid[] := '{}';
+    v_known bigint[];
+    v_seqs bigint[];
+    v_targets text[];
+    v_events text[];
+    v_busy text[];
+BEGIN
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'the events', array_dims(p_seqs), array_dims(p_targets), array_dims(p_events)
+    );
+    PERFORM @extschema@.harel__check_sender(p_from);
+    PERFORM @extschema@.harel__check_seqs(p_seqs);
+    FOR i IN 1 .. coalesce(cardinality(p_seqs), 0) LOOP
+        PERFORM @extschema@.harel__check_message(p_targets[i], p_events[i], 0);
+        v_receipts[i] := @extschema@.harel__receipt('Event', p_targets[i], p_events[i]);
+    END LOOP;
+    PERFORM @extschema@.harel__refuse_elsewhere(p_targets);
+    -- One at a time: of two, each with some of one source's events, the later ones could arrive first.
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('harel.receive:@extschema@:' || p_from, 0)) THEN
+        RETURN '{}';
+    END IF;
+    v_known := @extschema@.harel__received(p_from, p_seqs, v_receipts);
+    v_busy := @extschema@.harel__busy(p_targets);
+    SELECT array_agg(e.seq ORDER BY e.place), array_agg(e.target ORDER BY e.place), array_agg(e.event ORDER BY e.place)
+    INTO v_seqs, v_targets, v_events
+    FROM unnest(p_seqs, p_targets, p_events) WITH ORDINALITY AS e (seq, target, event, place)
+    WHERE e.seq <> ALL (v_known) AND e.target <> ALL (v_busy);
+    IF v_seqs IS NULL THEN
+        RETURN v_known;
+    END IF;
+    v_busy := @extschema@.harel__enqueue_free(v_targets, v_events, v_now);
+    v_seqs := ARRAY(SELECT e.seq FROM unnest(v_seqs, v_targets) AS e (seq, target) WHERE e.target <> ALL (v_busy));
+    INSERT INTO @extschema@.shard_receipts (sender, seq, receipt)
+    SELECT p_from, e.seq, e.receipt
+    FROM unnest(p_seqs, v_receipts) AS e (seq, receipt)
+    WHERE e.seq = ANY (v_seqs);
+    RETURN v_known || v_seqs;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_receive_events(text, bigint[], text[], text[], double precision)
+IS
+'Puts events of another shard, as harel_foreign_outbox() gave them there, into the queue: each once, however often it '
+'is handed in, and those for one execution in the order given, which must be that of their seqs. Returns the seqs of '
+'those that stand in the queue or did, to be settled there by harel_settle_outbox(); those for executions that are '
+'being worked on, and all while another call receives from the same shard, are left for later. Raises ST016 for a '
+'shard that is no other one, ST018 for an event that does not belong here, and ST001, ST003, ST004 or ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_receive_events(text, bigint[], text[], text[], double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_receive_spawns(
+    p_from text,
+    p_seqs bigint[],
+    p_parents text[],
+    p_children text[],
+    p_root_paths text[],
+    p_contexts text[],
+    p_defns text[],
+    p_priorities integer[],
+    p_statuses text[],
+    p_now double precision DEFAULT NULL
+) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_now double precision := @extschema@.harel__clock(p_now);
+    v_receipts uuid[] := '{}';
+    v_known bigint[];
+    v_start text;
+    v_group_ids text[] := '{}';
+    v_events text[] := '{}';
+    v_suspended text[] := '{}';
+BEGIN
+    PERFORM @extschema@.harel__check_list(
+        NULL, 'the spawns',
+        array_dims(p_seqs), array_dims(p_parents), array_dims(p_children), array_dims(p_root_paths),
+        array_dims(p_contexts), array_dims(p_defns), array_dims(p_priorities), array_dims(p_statuses)
+    );
+    PERFORM @extschema@.harel__check_sender(p_from);
+    PERFORM @extschema@.harel__check_seqs(p_seqs);
+    FOR i IN 1 .. coalesce(cardinality(p_seqs), 0) LOOP
+        IF p_root_paths[i] IS NULL OR p_contexts[i] IS NULL OR p_priorities[i] IS NULL THEN
+            PERFORM @extschema@.harel__refuse_item(p_children[i], 'the spawns', i);
+        END IF;
+        PERFORM @extschema@.harel__check_key(p_children[i], 'parent id', p_parents[i]);
+        PERFORM @extschema@.harel__check_key(p_parents[i], 'child id', p_children[i]);
+        v_receipts[i] := @extschema@.harel__receipt('Spawn', p_children[i], p_contexts[i]);
+    END LOOP;
+    PERFORM @extschema@.harel__refuse_elsewhere(p_children);
+    -- Waited for: whoever has handed in children goes on with their events, which must find them.
+    PERFORM pg_advisory_xact_lock(hashtextextended('harel.receive:@extschema@:' || p_from, 0));
+    v_known := @extschema@.harel__received(p_from, p_seqs, v_receipts);
+    FOR i IN 1 .. coalesce(cardinality(p_seqs), 0) LOOP
+        CONTINUE WHEN p_seqs[i] = ANY (v_known);
+        v_start := @extschema@.harel__create_child(
+            p_parents[i], p_defns[i], p_priorities[i], p_children[i], p_root_paths[i], p_contexts[i]
+        );
+        IF v_start IS NOT NULL THEN
+            v_group_ids := v_group_ids || p_children[i];
+            v_events := v_events || v_start;
+            IF p_statuses[i] = 'SUSPENDED' THEN
+                v_suspended := v_suspended || p_children[i];
+            END IF;
+        END IF;
+        INSERT INTO @extschema@.shard_receipts (sender, seq, receipt) VALUES (p_from, p_seqs[i], v_receipts[i]);
+    END LOOP;
+    IF v_group_ids <> '{}' THEN
+        PERFORM @extschema@.harel__enqueue(v_group_ids, v_events, NULL, v_now);
+    END IF;
+    IF v_suspended <> '{}' THEN
+        PERFORM @extschema@.harel__control(v_suspended, 'SUSPENDED', false);
+    END IF;
+    RETURN coalesce(p_seqs, '{}');
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_receive_spawns(
+    text, bigint[], text[], text[], text[], text[], text[], integer[], text[], double precision
+) IS
+'Creates children that executions of another shard have asked for, as harel_foreign_spawns() gave them there and as '
+'harel_relay_spawns() would: each once, however often it is handed in, PENDING (SUSPENDED with its parent) and with a '
+'Start event in the queue. Returns the seqs, to be settled there by harel_settle_spawns(). Raises ST016 for a shard '
+'that is no other one, ST018 for a child that does not belong here, and ST001, ST003, ST004 or ST006.';
+REVOKE ALL ON FUNCTION @extschema@.harel_receive_spawns(
+    text, bigint[], text[], text[], text[], text[], text[], integer[], text[], double precision
+) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_settle_spawns(p_seqs bigint[]) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM @extschema@.spawns s WHERE s.seq = ANY (p_seqs);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_settle_spawns(bigint[])
+IS 'Removes the requests for children that have been created; returns how many of them were pending.';
+REVOKE ALL ON FUNCTION @extschema@.harel_settle_spawns(bigint[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_purge_receipts(
+    p_older_than double precision,
+    p_limit integer DEFAULT 10000,
+    p_now double precision DEFAULT NULL
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_before timestamptz := @extschema@.harel__time_before(p_older_than, p_now);
+    v_tids tid[];
+    v_count integer;
+BEGIN
+    PERFORM @extschema@.harel__check_limit(p_limit);
+    v_tids := ARRAY(
+        SELECT r.ctid
+        FROM @extschema@.shard_receipts r
+        WHERE r.received_at < v_before
+        ORDER BY r.received_at
+        LIMIT p_limit
+        FOR UPDATE SKIP LOCKED
+    );
+    DELETE FROM @extschema@.shard_receipts r WHERE r.ctid = ANY (v_tids);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_purge_receipts(double precision, integer, double precision)
+IS
+'Forgets up to p_limit receipts (NULL: all) of what other shards sent more than p_older_than seconds ago, oldest '
+'first: what is handed in once more would be taken once more. Keep them for longer than a relay may stand still and a '
+'shard may be restored from a backup. Returns how many. Raises ST006, ST008 or ST011.';
+REVOKE ALL ON FUNCTION @extschema@.harel_purge_receipts(double precision, integer, double precision) FROM PUBLIC;
+
+-- An execution and its children may be on several shards. Each of these is called on every shard with the ids that the
+-- others have returned, until there are no more.
+
+CREATE FUNCTION @extschema@.harel__control_tree(p_ids text[], p_to text, OUT ids text[], OUT changed boolean)
+RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_ids IS NULL OR EXISTS (SELECT FROM unnest(p_ids) AS i (id) WHERE i.id IS NULL) THEN
+        PERFORM @extschema@.harel__refuse_key(NULL, 'execution id', NULL);
+    END IF;
+    changed := @extschema@.harel__control(p_ids, p_to, true);
+    ids := @extschema@.harel__descent(p_ids);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__control_tree(text[], text)
+IS 'Internal. harel__control(), and the ids of what is here of the trees. Raises ST001, ST002 or ST003.';
+REVOKE ALL ON FUNCTION @extschema@.harel__control_tree(text[], text) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_suspend_tree(p_ids text[], OUT ids text[], OUT changed boolean) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    SELECT t.ids, t.changed INTO ids, changed FROM @extschema@.harel__control_tree(p_ids, 'SUSPENDED') t;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_suspend_tree(text[])
+IS
+'harel_suspend() of several executions that may be on other shards: suspends those that are here and all here that '
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, '
+'and ST002 or ST003 as harel_suspend().';
+REVOKE ALL ON FUNCTION @extschema@.harel_suspend_tree(text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_resume_tree(p_ids text[], OUT ids text[], OUT changed boolean) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    SELECT t.ids, t.changed INTO ids, changed FROM @extschema@.harel__control_tree(p_ids, 'RUNNING') t;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_resume_tree(text[])
+IS
+'harel_resume() of several executions that may be on other shards: resumes those that are here and all here that '
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, '
+'and ST002 or ST003 as harel_resume().';
+REVOKE ALL ON FUNCTION @extschema@.harel_resume_tree(text[]) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel_cancel_tree(p_ids text[], OUT ids text[], OUT changed boolean) RETURNS record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    SELECT t.ids, t.changed INTO ids, changed FROM @extschema@.harel__control_tree(p_ids, 'CANCELLED') t;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_cancel_tree(text[])
+IS
+'harel_cancel() of several executions that may be on other shards: cancels those that are here and all here that '
+'descend from any of them. Returns the ids of all of these, and whether anything was changed. Raises ST001 for NULL, '
+'and ST002 or ST003 as harel_cancel().';
+REVOKE ALL ON FUNCTION @extschema@.harel_cancel_tree(text[]) FROM PUBLIC;
 -- DROP EXTENSION takes all rows with it and asks nobody, unless an object that is not of the extension depends on it. A
 -- view of the name below is such an object, and PostgreSQL's refusal shows the name.
 CREATE FUNCTION @extschema@.harel_protect(p_on boolean DEFAULT true) RETURNS void
@@ -5389,7 +6214,7 @@ DECLARE
     v_function regprocedure;
 BEGIN
     FOREACH v_relation IN ARRAY ARRAY[
-        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
+        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq', '@extschema@.shards_joined',
         '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
         '@extschema@.transport_asleep_until'
     ]::regclass[] LOOP
@@ -5481,7 +6306,8 @@ BEGIN
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
         '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
-        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters'
+        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters',
+        '@extschema@.shards', '@extschema@.shard_receipts'
     ]::regclass[] LOOP
         EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
         IF p_access = 'worker' THEN

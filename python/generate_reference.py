@@ -45,6 +45,7 @@ TOPICS = {
     "85_control": "Suspending, resuming, cancelling, sending",
     "86_purge": "Purging",
     "87_sequences": "Sequences",
+    "87_shards": "Shards",
     "88_protect": "Protection from DROP EXTENSION",
     "90_grants": "Letting roles in",
 }

@@ -11,21 +11,26 @@ from pathlib import Path
 import unasync
 
 ENGINE = Path(__file__).parent / "harel" / "engine"
-MODULES = ("store/_session.py", "store/_methods.py", "transport/_methods.py")
+MODULES = ("store/_session.py", "store/_methods.py", "store/_sharded.py", "transport/_methods.py")
 NAMES = {
     "AsyncExecutionStore": "ExecutionStore",
+    "AsyncExitStack": "ExitStack",
     "AsyncIterator": "Iterator",
     "AsyncPostgresClient": "PostgresClient",
     "AsyncPostgresStore": "PostgresStore",
     "AsyncPostgresTransport": "PostgresTransport",
     "AsyncSession": "Session",
+    "AsyncShardedMethods": "ShardedMethods",
     "AsyncStoreMethods": "StoreMethods",
     "AsyncTransportMethods": "TransportMethods",
     "AsyncTransport": "Transport",
     "Awaitable[Any]": "Any",
+    "Awaitable[int]": "int",
     "Awaitable, ": "",
     "asynccontextmanager": "contextmanager",
     "aio_store": "store",
+    "enter_async_context": "enter_context",
+    "push_async_callback": "callback",
 }
 
 

@@ -19,11 +19,22 @@ STORE: LiteralString = """
 TOKEN = "00000000-0000-0000-0000-000000000000"
 
 
+# Makes the store one of two shards, of which the other has a name by which it owns nothing that the calls name.
+SHARD: LiteralString = """
+    INSERT INTO shards VALUES ('here', true, now()), ('s1079495', false, now());
+    SELECT setval('shards_joined', 1);
+"""
+
+
 class Function(NamedTuple):
-    """The volatility of a function, and arguments that it accepts, each as PostgreSQL writes it (None: NULL)."""
+    """The volatility of a function, and arguments that it accepts, each as PostgreSQL writes it (None: NULL).
+
+    `before` is what its owner must have done to the store.
+    """
 
     volatility: str
     arguments: dict[str, str | None]
+    before: LiteralString = ""
 
 
 _EFFECTS = {
@@ -79,6 +90,12 @@ FUNCTIONS: dict[str, Function] = {
     "harel_activity": Function("s", {}),
     "harel_flow": Function("s", {"p_definition_id": "d", "p_limit": "1", "p_now": None}),
     "harel_channel": Function("s", {}),
+    "harel_cursor": Function("i", {"p_id": "e"}),
+    "harel_shards": Function("s", {}),
+    "harel_shard_of": Function("s", {"p_id": "e"}),
+    "harel_waiting_shards": Function("s", {}),
+    "harel_foreign_outbox": Function("s", {"p_shard": "s1079495", "p_limit": "1", "p_without": "{x}"}),
+    "harel_foreign_spawns": Function("s", {"p_shard": "s1079495", "p_limit": "1"}),
     "harel_version": Function("i", {}),
     "harel_commit_cas": Function(
         "v", {"p_id": "new", "p_defn": "d", "p_data": "{}", "p_old": "0", "p_event": "ev", "p_commit_id": TOKEN}
@@ -155,6 +172,34 @@ FUNCTIONS: dict[str, Function] = {
     "harel_purge": Function("v", {"p_id": "e", "p_expected_version": "1"}),
     "harel_purge_finished": Function("v", {"p_older_than": "0", "p_limit": "1", "p_archive": None, "p_now": None}),
     "harel_purge_processed": Function("v", {"p_older_than": "0", "p_limit": "1", "p_now": None}),
+    "harel_name_shard": Function("v", {"p_name": "here"}),
+    "harel_join_shards": Function("v", {"p_names": "{here,s1079495}", "p_name": "here"}),
+    "harel_receive_events": Function(
+        "v",
+        {"p_from": "s1079495", "p_seqs": "{1,2}", "p_targets": "{new,e}", "p_events": "{a,b}", "p_now": None},
+        SHARD,
+    ),
+    "harel_receive_spawns": Function(
+        "v",
+        {
+            "p_from": "s1079495",
+            "p_seqs": "{1}",
+            "p_parents": "{parent}",
+            "p_children": "{new}",
+            "p_root_paths": "{p}",
+            "p_contexts": "{0}",
+            "p_defns": "{d}",
+            "p_priorities": "{1}",
+            "p_statuses": "{RUNNING}",
+            "p_now": None,
+        },
+        SHARD,
+    ),
+    "harel_settle_spawns": Function("v", {"p_seqs": "{1,2}"}),
+    "harel_purge_receipts": Function("v", {"p_older_than": "0", "p_limit": "1", "p_now": None}),
+    "harel_suspend_tree": Function("v", {"p_ids": "{e}"}),
+    "harel_resume_tree": Function("v", {"p_ids": "{suspended}"}),
+    "harel_cancel_tree": Function("v", {"p_ids": "{e}"}),
     "harel_adopt": Function("v", {"p_schema": "another_program", "p_prefix": "their_"}),
     "harel_reset_sequences": Function("v", {}),
     "harel_protect": Function("v", {"p_on": "true"}),

@@ -23,7 +23,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pytest_postgresql import factories
 
 from cluster import Cluster, execute
-from harel import AsyncPostgresStore, AsyncPostgresTransport, PostgresStore, PostgresTransport
+from harel import (
+    AsyncPostgresStore,
+    AsyncPostgresTransport,
+    AsyncShardedStore,
+    PostgresStore,
+    PostgresTransport,
+    ShardedStore,
+)
 from harel.embedded import EmbeddedServer
 
 # The shards of each store, 0 where it lies on one server.
@@ -136,6 +143,18 @@ def store_dsn(postgresql: "psycopg.Connection[Any]") -> str:
     return _dsn(postgresql)
 
 
+@pytest.fixture
+def shard_dsns(dsn: str) -> Iterator[list[str]]:
+    """The DSNs of four fresh databases without a store."""
+    names = [f"{conninfo_to_dict(dsn)['dbname']}_{n}" for n in range(1, 4)]
+    with psycopg.connect(os.environ["HAREL_TEST_DSN"], autocommit=True) as session:
+        for name in names:
+            session.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield [dsn, *(make_conninfo(dsn, dbname=name) for name in names)]
+        for name in names:
+            session.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
 class Blocking:
     """An object whose coroutine methods are run to their end in one event loop, as if they were plain methods."""
 
@@ -171,6 +190,16 @@ class Twin:
     def transport(self, where: Any, **options: Any) -> Any:
         """A transport over a DSN, with connections of its own, or over a connection."""
         return self._client(PostgresTransport if self.kind == "sync" else AsyncPostgresTransport, where, options)
+
+    def sharded(self, shards: Any, **options: Any) -> Any:
+        """A store over the databases of several DSNs."""
+        client: Any
+        if self.kind == "sync":
+            client = ShardedStore(shards, **options)
+        else:
+            client = Blocking(self._runner.run(AsyncShardedStore.from_dsns(shards, **options)), self._runner)
+        self._closing.callback(client.close)
+        return client
 
     def _client(self, client_type: Any, where: Any, options: dict[str, Any]) -> Any:
         client: Any

@@ -15,7 +15,9 @@
 --   ST013  a function to archive executions that does not take what it is given
 --   ST014  tables that harel_adopt() cannot take over
 --   ST015  an unknown state of a group in the queue
+--   ST016  shards that are not those that the store knows, or cannot be
 --   ST017  a store that harel_distribute() cannot spread
+--   ST018  an execution that belongs to another shard
 
 -- Keys of 1000 bytes keep every index entry under a third of a page, the most that a B-tree takes.
 CREATE FUNCTION @extschema@.harel__refuse_key(p_id text, p_what text, p_key text) RETURNS void

@@ -44,6 +44,7 @@ CREATE TABLE @extschema@.outbox (
     source_id text COLLATE "C",
     version integer NOT NULL DEFAULT 0,
     ord integer NOT NULL DEFAULT 0,
+    shard text COLLATE "C",
     CONSTRAINT outbox_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.outbox
@@ -58,6 +59,8 @@ IS
 'source; 0 where it was written before version 1.1, or in another program.';
 COMMENT ON COLUMN @extschema@.outbox.ord
 IS 'The place of the event among those of its commit, from 1.';
+COMMENT ON COLUMN @extschema@.outbox.shard
+IS 'The other shard that the target belongs to; NULL where it belongs here.';
 
 CREATE TABLE @extschema@.processed_events (
     execution_id text COLLATE "C" NOT NULL,
@@ -87,6 +90,7 @@ CREATE TABLE @extschema@.spawns (
     context text NOT NULL,
     version integer NOT NULL DEFAULT 0,
     ord integer NOT NULL DEFAULT 0,
+    shard text COLLATE "C",
     CONSTRAINT spawns_pkey PRIMARY KEY (seq)
 );
 COMMENT ON TABLE @extschema@.spawns
@@ -99,6 +103,8 @@ IS
 'or in another program.';
 COMMENT ON COLUMN @extschema@.spawns.ord
 IS 'The place of the child among those that its commit asked for, from 1.';
+COMMENT ON COLUMN @extschema@.spawns.shard
+IS 'The other shard that the child belongs to; NULL where it belongs here.';
 
 CREATE TABLE @extschema@.trace (
     execution_id text COLLATE "C" NOT NULL,
@@ -167,6 +173,37 @@ COMMENT ON TABLE @extschema@.dead_letters
 IS 'Messages taken out of the queue without having been handled, until harel_redrive() puts them back.';
 COMMENT ON COLUMN @extschema@.dead_letters.delivered_at
 IS 'When the message was last delivered; NULL if never.';
+
+-- The map of the shards, where the store is one of several. Empty otherwise, and then the register below has no value,
+-- which is what the calls that concern another execution look at.
+CREATE TABLE @extschema@.shards (
+    name text COLLATE "C" NOT NULL,
+    is_here boolean NOT NULL,
+    joined_at timestamptz,
+    CONSTRAINT shards_pkey PRIMARY KEY (name)
+);
+COMMENT ON TABLE @extschema@.shards
+IS 'The shards that share the executions among them, this one included; written once, by harel_join_shards().';
+COMMENT ON COLUMN @extschema@.shards.is_here
+IS 'Whether it is this store.';
+COMMENT ON COLUMN @extschema@.shards.joined_at
+IS 'When the map was written; NULL for a name that this store has before there is a map.';
+
+CREATE SEQUENCE @extschema@.shards_joined;
+COMMENT ON SEQUENCE @extschema@.shards_joined
+IS 'Has a value once there is a map of the shards.';
+
+CREATE TABLE @extschema@.shard_receipts (
+    sender text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    receipt uuid NOT NULL,
+    received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT shard_receipts_pkey PRIMARY KEY (sender, seq, receipt)
+);
+COMMENT ON TABLE @extschema@.shard_receipts
+IS 'What other shards have sent, so that an event or a child handed in twice is taken once.';
+COMMENT ON COLUMN @extschema@.shard_receipts.receipt
+IS 'Derived from what was sent under the seq.';
 
 -- Registers outside MVCC: a sequence is changed in place, so that whoever reads it never steps over old versions,
 -- however long a snapshot is held, and no commit waits for it. They hold times in microseconds since the epoch. Nothing

@@ -39,9 +39,10 @@ ALTER TABLE @extschema@.timers ADD CONSTRAINT timers_pkey PRIMARY KEY (execution
 CREATE INDEX executions_by_parent ON @extschema@.executions
 (parent_id) WHERE octet_length(parent_id) <= 1000;
 
--- serves harel_relay(): broadcasts, which stay, are not in its way
+-- serves harel_relay(), harel_foreign_outbox() and harel_waiting_shards(): broadcasts, which stay, are not in their
+-- way, nor is to any of them what is for another shard
 CREATE INDEX outbox_targeted ON @extschema@.outbox
-(seq) WHERE target_id IS NOT NULL;
+(shard, seq) WHERE target_id IS NOT NULL;
 
 -- serves harel_purge() by the first column, and harel_finish(): what one source still has in the outbox for a target
 CREATE INDEX outbox_by_target ON @extschema@.outbox
@@ -54,6 +55,10 @@ CREATE INDEX spawns_by_child ON @extschema@.spawns
 -- serves harel_purge() and harel_cancel(): the children that an execution has asked for
 CREATE INDEX spawns_by_parent ON @extschema@.spawns
 (parent_id);
+
+-- serves harel_foreign_spawns() and harel_waiting_shards(): what is for one shard is not in the way of another's
+CREATE INDEX spawns_by_shard ON @extschema@.spawns
+(shard, seq) WHERE shard IS NOT NULL;
 
 -- serves harel_claim(), harel_next(), harel_tick() and harel_queue(): longest available first
 CREATE INDEX transport_groups_by_available ON @extschema@.transport_groups
@@ -71,3 +76,7 @@ CREATE INDEX dead_letters_by_group ON @extschema@.dead_letters
 -- serves harel_dead_letters() and harel_redrive() over all groups
 CREATE INDEX dead_letters_by_time ON @extschema@.dead_letters
 (dead_at, seq);
+
+-- serves harel_purge_receipts(): oldest first
+CREATE INDEX shard_receipts_by_time ON @extschema@.shard_receipts
+(received_at);

@@ -46,6 +46,8 @@ BEGIN
         UNION SELECT 'timers' FROM @extschema@.timers
         UNION SELECT 'spawns' FROM @extschema@.spawns
         UNION SELECT 'trace' FROM @extschema@.trace
+        -- A shard would have to refuse what belongs to the others.
+        UNION SELECT 'shards' FROM @extschema@.shards
     ) AS f (tab);
     IF v_full IS NOT NULL THEN
         RAISE EXCEPTION USING

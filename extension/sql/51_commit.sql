@@ -64,9 +64,16 @@ DECLARE
     v_seq bigint;
     v_seqs bigint[] := '{}';
     v_idx integer;
+    v_is_shard boolean := false;
+    v_shards text[];
 BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
+    END IF;
+
+    -- See harel__swap().
+    IF p_emit_targets IS NOT NULL OR p_spawn_children IS NOT NULL THEN
+        v_is_shard := pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL;
     END IF;
 
     -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The shape
@@ -79,14 +86,17 @@ BEGIN
         THEN
             PERFORM @extschema@.harel__check_list(p_id, 'emits', array_dims(p_emit_targets), array_dims(p_emit_events));
         END IF;
+        IF v_is_shard THEN
+            v_shards := @extschema@.harel__elsewhere(p_emit_targets);
+        END IF;
         FOR i IN 1 .. coalesce(cardinality(p_emit_events), 0) LOOP
             IF p_emit_events[i] IS NULL THEN
                 PERFORM @extschema@.harel__refuse_item(p_id, 'emits', i);
             ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
             END IF;
-            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord)
-            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i)
+            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord, shard)
+            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i, v_shards[i])
             RETURNING seq INTO v_seq;
             v_seqs[i] := v_seq;
         END LOOP;
@@ -103,14 +113,17 @@ BEGIN
                 array_dims(p_spawn_contexts)
             );
         END IF;
+        IF v_is_shard THEN
+            v_shards := @extschema@.harel__elsewhere(p_spawn_children);
+        END IF;
         FOR i IN 1 .. coalesce(cardinality(p_spawn_children), 0) LOOP
             IF p_spawn_root_paths[i] IS NULL OR p_spawn_contexts[i] IS NULL THEN
                 PERFORM @extschema@.harel__refuse_item(p_id, 'spawns', i);
             ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
             END IF;
-            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord)
-            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i);
+            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord, shard)
+            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i, v_shards[i]);
         END LOOP;
     END IF;
 

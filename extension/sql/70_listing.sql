@@ -16,6 +16,23 @@ COMMENT ON FUNCTION @extschema@.harel__cursor(text)
 IS 'Internal. The cursor for the page after an id.';
 REVOKE ALL ON FUNCTION @extschema@.harel__cursor(text) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel_cursor(p_id text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_id IS NULL THEN
+        PERFORM @extschema@.harel__refuse_key(p_id, 'execution id', p_id);
+    END IF;
+    RETURN @extschema@.harel__cursor(p_id);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel_cursor(text)
+IS
+'A cursor of harel_list() for the page that begins after an id, whether or not it exists: for who merges the pages of '
+'several stores. Raises ST001 for NULL.';
+REVOKE ALL ON FUNCTION @extschema@.harel_cursor(text) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__cursor_id(p_cursor text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp

@@ -107,8 +107,9 @@ BEGIN
     FROM unnest(ARRAY[
         'executions_by_definition', 'executions_by_status', 'executions_by_finish', 'executions_pkey',
         'executions_by_parent', 'processed_events_by_time', 'processed_events_pkey', 'timers_by_fire_at', 'timers_pkey',
-        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_pkey',
-        'trace_pkey', 'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
+        'outbox_targeted', 'outbox_by_target', 'outbox_pkey', 'spawns_by_child', 'spawns_by_parent', 'spawns_by_shard',
+        'spawns_pkey', 'shards_pkey', 'shard_receipts_by_time', 'shard_receipts_pkey', 'trace_pkey',
+        'transport_groups_by_available', 'transport_groups_by_priority', 'transport_groups_pkey',
         'transport_messages_pkey', 'dead_letters_by_group', 'dead_letters_by_time', 'dead_letters_pkey'
     ]) AS w (name)
     LEFT JOIN pg_class c ON c.relnamespace = '@extschema@'::regnamespace AND c.relname = w.name
@@ -119,7 +120,7 @@ BEGIN
     RETURN QUERY SELECT * FROM @extschema@.harel__health_of_vacuum(ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events', '@extschema@.timers',
         '@extschema@.spawns', '@extschema@.trace', '@extschema@.transport_groups', '@extschema@.transport_messages',
-        '@extschema@.dead_letters'
+        '@extschema@.dead_letters', '@extschema@.shard_receipts'
     ]::regclass[]);
 
     -- There each node counts for itself.
@@ -137,6 +138,10 @@ BEGIN
         UNION ALL
         SELECT 'spawns_seq_seq', s.last_value, (SELECT max(p.seq) FROM @extschema@.spawns p)
         FROM @extschema@.spawns_seq_seq s
+        UNION ALL
+        SELECT 'shards_joined', CASE WHEN s.is_called THEN 1 ELSE 0 END, 1
+        FROM @extschema@.shards_joined s
+        WHERE EXISTS (SELECT FROM @extschema@.shards m WHERE m.joined_at IS NOT NULL)
     ) AS r (name, last_value, seq)
     WHERE r.last_value < r.seq;
 END
@@ -209,7 +214,12 @@ BEGIN
         RETURN QUERY SELECT
             'events with a target pile up in the outbox',
             '10000 or more have not been moved into the queue.',
-            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'));
+            format('Let a worker run, or call SELECT * FROM %s.harel_tick(); every second.', quote_ident('@extschema@'))
+                || CASE
+                    WHEN EXISTS (SELECT FROM @extschema@.harel_waiting_shards())
+                        THEN ' Some are for other shards: let harel relay run.'
+                    ELSE ''
+                END;
     END IF;
     IF v_stats.dead_letters > 0 THEN
         SELECT left(d.group_id, 40) || ': ' || left(d.reason, 200) INTO v_letter

@@ -85,6 +85,10 @@ BEGIN
     INSERT INTO @extschema@.transport_messages (group_id, seq, event)
     VALUES (p_group_id, v_seq, p_event);
     IF v_first THEN
+        -- A group that was there belongs here. See harel__swap().
+        IF pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
+            PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_group_id]);
+        END IF;
         PERFORM @extschema@.harel__wake();
     END IF;
     RETURN v_seq;
@@ -94,7 +98,8 @@ COMMENT ON FUNCTION @extschema@.harel_publish(text, text, integer, double precis
 IS
 'Puts a message at the end of a group, the id of the execution that it is for, and returns its number there. The '
 'priority (0 to 4) counts for the first message of a group, and until it is drained. p_now is the time in seconds '
-'since the epoch, for simulations; NULL is the clock of the database. Raises ST001, ST003, ST006 or ST010.';
+'since the epoch, for simulations; NULL is the clock of the database. Raises ST001, ST003, ST006 or ST010, and ST018 '
+'for an execution of another shard.';
 REVOKE ALL ON FUNCTION @extschema@.harel_publish(text, text, integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__lock_groups(p_group_ids text[]) RETURNS void
@@ -194,6 +199,9 @@ BEGIN
         -- The groups that exist before those that are made here, as in harel_finish().
         PERFORM @extschema@.harel__lock_groups(p_group_ids);
         PERFORM @extschema@.harel__enqueue(p_group_ids, p_events, v_priorities, v_now);
+        IF pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
+            PERFORM @extschema@.harel__refuse_elsewhere(p_group_ids);
+        END IF;
     END IF;
     RETURN v_count;
 END
@@ -202,5 +210,5 @@ COMMENT ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[], do
 IS
 'Many messages in one call, each as by harel_publish() (no priorities: all 0), those of one group in the order given; '
 'returns how many. Groups are locked in the order of their ids, so that two such calls cannot deadlock. Raises ST001, '
-'ST003, ST004, ST006 or ST010, and then none is published.';
+'ST003, ST004, ST006, ST010 or ST018, and then none is published.';
 REVOKE ALL ON FUNCTION @extschema@.harel_publish_many(text[], text[], integer[], double precision) FROM PUBLIC;

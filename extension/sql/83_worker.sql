@@ -307,8 +307,12 @@ DECLARE
     v_all_seqs bigint[] := '{}';
     v_priority integer;
     v_start text;
+    v_foreign text[];
     v_kept_targets text[];
     v_kept_events text[];
+    v_kept_children text[];
+    v_kept_root_paths text[];
+    v_kept_contexts text[];
     v_sent_groups text[];
     v_sent_events text[];
     v_group_ids text[] := '{}';
@@ -385,6 +389,20 @@ BEGIN
         ) l
     );
 
+    -- What is for another shard is left to whoever moves it there.
+    IF (v_emit_ends IS NOT NULL OR v_spawn_ends IS NOT NULL)
+        AND pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL
+    THEN
+        v_foreign := ARRAY(
+            SELECT f.id
+            FROM unnest(
+                p_emit_targets || p_spawn_children,
+                @extschema@.harel__elsewhere(p_emit_targets || p_spawn_children)
+            ) AS f (id, shard)
+            WHERE f.shard IS NOT NULL
+        );
+    END IF;
+
     FOR i IN
         SELECT b.place FROM unnest(p_group_ids) WITH ORDINALITY AS b (id, place)
         ORDER BY b.id COLLATE "C", b.place
@@ -401,11 +419,14 @@ BEGIN
         IF p_datas[i] IS NOT NULL THEN
             v_kept_targets := NULL;
             v_kept_events := NULL;
+            v_kept_children := NULL;
+            v_kept_root_paths := NULL;
+            v_kept_contexts := NULL;
             v_sent_groups := NULL;
             v_sent_events := NULL;
             FOR e IN coalesce(v_emit_ends[i - 1], 0) + 1 .. coalesce(v_emit_ends[i], 0) LOOP
                 -- What the same source has left in the outbox for this target must not be overtaken.
-                IF p_emit_targets[e] IS NULL OR EXISTS (
+                IF p_emit_targets[e] IS NULL OR p_emit_targets[e] = ANY (v_foreign) OR EXISTS (
                     SELECT FROM @extschema@.outbox o
                     WHERE o.target_id = p_emit_targets[e] AND o.source_id = p_group_ids[i]
                 ) THEN
@@ -421,9 +442,18 @@ BEGIN
                     v_sent_events := v_sent_events || p_emit_events[e];
                 END IF;
             END LOOP;
+            IF v_foreign <> '{}' THEN
+                FOR s IN coalesce(v_spawn_ends[i - 1], 0) + 1 .. coalesce(v_spawn_ends[i], 0) LOOP
+                    IF p_spawn_children[s] = ANY (v_foreign) THEN
+                        v_kept_children := v_kept_children || p_spawn_children[s];
+                        v_kept_root_paths := v_kept_root_paths || p_spawn_root_paths[s];
+                        v_kept_contexts := v_kept_contexts || p_spawn_contexts[s];
+                    END IF;
+                END LOOP;
+            END IF;
             v_seqs := @extschema@.harel__commit(
                 p_group_ids[i], p_defns[i], p_datas[i], p_olds[i], p_events[i],
-                v_kept_targets, v_kept_events, NULL, NULL, NULL,
+                v_kept_targets, v_kept_events, v_kept_children, v_kept_root_paths, v_kept_contexts,
                 p_timer_actions[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
                 p_timer_paths[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
                 p_timer_fire_ats[coalesce(v_timer_ends[i - 1], 0) + 1:v_timer_ends[i]],
@@ -441,6 +471,7 @@ BEGIN
                 IF p_spawn_root_paths[s] IS NULL OR p_spawn_contexts[s] IS NULL THEN
                     PERFORM @extschema@.harel__refuse_item(p_group_ids[i], 'spawns', s);
                 END IF;
+                CONTINUE WHEN p_spawn_children[s] = ANY (v_foreign);
                 v_priority := (SELECT x.priority FROM @extschema@.executions x WHERE x.id = p_group_ids[i]);
                 v_start := @extschema@.harel__create_child(
                     p_group_ids[i], p_defns[i], v_priority,
@@ -479,8 +510,9 @@ COMMENT ON FUNCTION @extschema@.harel_finish(
 'children exist (PENDING, with a Start event), and the message is gone. Without data there is no step, and the '
 'message only goes. conflict: another commit was first; nothing was written, and the lease still holds. expired: the '
 'lease is over, and nothing was written. The items of all commits stand in flat lists, as for harel_commit_batch(). '
-'Broadcasts go to the outbox, as do events to a target for which the source has others there; outbox_seqs has their '
-'seqs. Raises ST001 to ST006, and then nothing is settled.';
+'Broadcasts go to the outbox, as do events to a target for which the source has others there, or that belongs to '
+'another shard, as does a child, which then stays in the spawns; outbox_seqs has the seqs of what went to the outbox. '
+'Raises ST001 to ST006, and then nothing is settled.';
 REVOKE ALL ON FUNCTION @extschema@.harel_finish(
     text[], uuid[], text[], text[], bigint[], text[], integer[], text[], text[], integer[], text[], text[], text[],
     integer[], text[], text[], double precision[], text[], integer, double precision

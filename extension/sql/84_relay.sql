@@ -96,8 +96,9 @@ BEGIN
         FROM (
             SELECT o.seq, o.target_id, o.event
             FROM @extschema@.outbox o
-            WHERE o.target_id IS NOT NULL AND o.target_id <> ALL (v_busy)
-            ORDER BY o.seq
+            WHERE o.target_id IS NOT NULL AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
+            -- That of the index; all of one shard.
+            ORDER BY o.shard, o.seq
             LIMIT p_limit
             FOR UPDATE SKIP LOCKED
         ) o;
@@ -129,7 +130,8 @@ COMMENT ON FUNCTION @extschema@.harel_relay(integer, double precision)
 IS
 'Moves up to p_limit events that have a target from the outbox into the queue, at the priority of the target: each '
 'once, those of one source in the order in which it emitted them. Returns how many; 0 while another relay is at work. '
-'Broadcasts stay for harel_pending_outbox(). Raises ST006 or ST008.';
+'Broadcasts stay for harel_pending_outbox(), and what is for another shard for harel_foreign_outbox(). Raises ST006 or '
+'ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay(integer, double precision) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__is_json(p_text text) RETURNS boolean
@@ -179,7 +181,7 @@ BEGIN
             FOR SHARE SKIP LOCKED
         ) e
         -- One that nothing can be made of must not stop the others.
-        WHERE @extschema@.harel__is_json(s.context)
+        WHERE s.shard IS NULL AND @extschema@.harel__is_json(s.context)
         ORDER BY s.seq
         LIMIT p_limit
         FOR UPDATE OF s SKIP LOCKED
@@ -212,7 +214,8 @@ IS
 'Creates up to p_limit of the children that commits have asked for, each once, with the definition and the priority '
 'of its parent, PENDING (SUSPENDED with its parent) and with a Start event in the queue. Where the id is taken, the '
 'child is there already. One whose context is not JSON stays for harel_pending_spawns(), and those of a parent that is '
-'being worked on for the next call. Returns how many requests were settled. Raises ST006 or ST008.';
+'being worked on for the next call; those of another shard for harel_foreign_spawns(). Returns how many requests were '
+'settled. Raises ST006 or ST008.';
 REVOKE ALL ON FUNCTION @extschema@.harel_relay_spawns(integer, double precision) FROM PUBLIC;
 
 -- The digits of fire_at are pinned: ids must not depend on the session.

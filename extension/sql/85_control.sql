@@ -123,6 +123,34 @@ IS
 'Internal. Brings an execution that the caller has locked to SUSPENDED, RUNNING or CANCELLED, if it can be; returns '
 'whether it was. Where data or version leaves no room it raises ST002 or ST003, or, unless p_strict, does nothing.';
 REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean) FROM PUBLIC;
+CREATE FUNCTION @extschema@.harel__descent(p_ids text[]) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+    RETURN ARRAY(
+        WITH RECURSIVE tree (id) AS (
+            SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
+            UNION
+            SELECT e.id
+            FROM tree t
+            CROSS JOIN LATERAL (
+                SELECT e.id FROM @extschema@.executions e
+                WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
+                OFFSET 0
+            ) e
+        )
+        SELECT t.id FROM tree t
+    );
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__descent(text[])
+IS 'Internal. These ids, and those of all executions that descend from one of them, as they are at this moment.';
+REVOKE ALL ON FUNCTION @extschema@.harel__descent(text[]) FROM PUBLIC;
 
 -- Executions are locked with their descendants, then their groups, each in the order of the ids, as by harel_finish().
 -- Whoever creates a child has locked its parent: the tree is whole once all in it are locked.
@@ -147,20 +175,7 @@ BEGIN
         RETURN @extschema@.harel__everywhere_control(p_ids, p_to, p_strict);
     END IF;
     LOOP
-        v_tree := ARRAY(
-            WITH RECURSIVE tree (id) AS (
-                SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
-                UNION
-                SELECT e.id
-                FROM tree t
-                CROSS JOIN LATERAL (
-                    SELECT e.id FROM @extschema@.executions e
-                    WHERE e.parent_id = t.id AND octet_length(e.parent_id) <= 1000
-                    OFFSET 0
-                ) e
-            )
-            SELECT t.id FROM tree t
-        );
+        v_tree := @extschema@.harel__descent(p_ids);
         EXIT WHEN cardinality(v_tree) = v_locked;
         PERFORM FROM @extschema@.executions e WHERE e.id = ANY (v_tree) ORDER BY e.id FOR NO KEY UPDATE;
         v_locked := cardinality(v_tree);
@@ -378,6 +393,7 @@ DECLARE
 BEGIN
     SELECT e.priority INTO v_priority FROM @extschema@.executions e WHERE e.id = p_id;
     IF v_priority IS NULL AND p_id IS NOT NULL THEN
+        PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_id]);
         RETURN NULL;
     END IF;
     RETURN @extschema@.harel_publish(p_id, p_event, v_priority, p_now);
@@ -386,5 +402,5 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_send(text, text, double precision)
 IS
 'harel_publish() at the priority of the execution that the event is for; NULL, and nothing published, where there is '
-'no such execution. Raises ST001, ST003 or ST006.';
+'no such execution. Raises ST001, ST003 or ST006, and ST018 for an execution of another shard.';
 REVOKE ALL ON FUNCTION @extschema@.harel_send(text, text, double precision) FROM PUBLIC;

@@ -18,11 +18,16 @@ BEGIN
     FROM (SELECT max(seq) AS seq FROM @extschema@.spawns) w, @extschema@.spawns_seq_seq s
     WHERE w.seq > s.last_value OR w.seq = s.last_value AND NOT s.is_called;
     v_moved := v_moved + FOUND::integer;
+    PERFORM setval('@extschema@.shards_joined', 1)
+    WHERE pg_sequence_last_value('@extschema@.shards_joined') IS NULL
+        AND EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL);
+    v_moved := v_moved + FOUND::integer;
     RETURN v_moved;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_reset_sequences()
 IS
-'Moves the sequences of outbox and spawns past what these tables hold, and never back; returns how many were moved. To '
+'Moves the sequences of outbox and spawns past what these tables hold, and never back, and gives shards_joined its '
+'value where there is a map of the shards; returns how many were moved. To '
 'be called where the rows came by logical replication, before the first commit.';
 REVOKE ALL ON FUNCTION @extschema@.harel_reset_sequences() FROM PUBLIC;

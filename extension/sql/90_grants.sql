@@ -11,7 +11,7 @@ DECLARE
     v_function regprocedure;
 BEGIN
     FOREACH v_relation IN ARRAY ARRAY[
-        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq',
+        '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq', '@extschema@.shards_joined',
         '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
         '@extschema@.transport_asleep_until'
     ]::regclass[] LOOP
@@ -103,7 +103,8 @@ BEGIN
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
         '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
-        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters'
+        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters',
+        '@extschema@.shards', '@extschema@.shard_receipts'
     ]::regclass[] LOOP
         EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
         IF p_access = 'worker' THEN

@@ -1,6 +1,6 @@
 """harel: a durable execution store for statecharts, in PostgreSQL."""
 
-from .engine.aio_store import AsyncExecutionStore, AsyncPostgresStore
+from .engine.aio_store import AsyncExecutionStore, AsyncPostgresStore, AsyncShardedStore
 from .engine.aio_transport import AsyncPostgresTransport, AsyncTransport
 from .engine.execution import ChildState, Execution, ExecutionPage, ExecutionSummary, Status
 from .engine.store import (
@@ -10,6 +10,8 @@ from .engine.store import (
     OutboxEntry,
     PostgresStore,
     Problem,
+    ShardedStore,
+    ShardsDisagree,
     SpawnEntry,
     Stats,
     StoreConflict,
@@ -28,6 +30,7 @@ __all__ = [
     "AsyncExecutionStore",
     "AsyncPostgresStore",
     "AsyncPostgresTransport",
+    "AsyncShardedStore",
     "AsyncTransport",
     "ChildState",
     "CommitOutcomeUnknown",
@@ -47,6 +50,8 @@ __all__ = [
     "PostgresStore",
     "PostgresTransport",
     "Problem",
+    "ShardedStore",
+    "ShardsDisagree",
     "SpawnEntry",
     "Stats",
     "Status",

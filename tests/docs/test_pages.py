@@ -191,6 +191,30 @@ def test_the_page_on_scaling_runs(page: Page, dsn: str) -> None:
         session.execute(purges)
 
 
+@pytest.mark.page("docs/how-to/shards.md", "python", "sql")
+def test_the_page_on_shards_runs(page: Page, shard_dsns: list[str]) -> None:
+    one, two, *_ = shard_dsns
+    start, relay = page.blocks("python")
+    look, purge = page.blocks("sql")
+    names: dict[str, Any] = {}
+    exec(
+        compile(start.replace("postgresql://one/app", one).replace("postgresql://two/app", two), page.path, "exec"),
+        names,
+    )
+    exec(compile(relay, page.path, "exec"), names)
+    store = names["store"]
+    for dsn in (one, two):
+        with psycopg.connect(dsn) as session:
+            # Moved by the relay, or, where both are on one shard, by a tick of its worker.
+            session.execute("SELECT harel_tick()")
+            session.execute(look)
+            session.execute(purge)
+            (mine,) = session.execute("SELECT name FROM harel_shards() WHERE is_here").fetchone() or ()
+            groups = {group for (group,) in session.execute("SELECT group_id FROM transport_groups")}
+            assert groups == {id for id in ("order-1", "warehouse") if store.shard_of(id) == mine}
+    store.close()
+
+
 @pytest.mark.page("docs/how-to/worker.md", "python", "sql")
 def test_the_pages_on_workers_run(page: Page, dsn: str) -> None:
     names: dict[str, Any] = {}

@@ -42,6 +42,7 @@ SWEEPS = {
     "harel_ack_outbox",
     "harel_settle_outbox",
     "harel_ack_spawn",
+    "harel_settle_spawns",
     "harel_claim",
     "harel_next",
     "harel_redrive",
@@ -100,6 +101,8 @@ class Watch:
         what = f"{name}({', '.join(f'{key} => {str(value)[:60]!r}' for key, value in hostile.items())})"
         with self._session.transaction(force_rollback=True):
             try:
+                if FUNCTIONS[name].before:
+                    self._session.execute(FUNCTIONS[name].before)
                 with self._session.transaction():
                     self._session.execute(call(name, {**FUNCTIONS[name].arguments, **hostile})).fetchall()
             except psycopg.Error as error:

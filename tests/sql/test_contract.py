@@ -23,8 +23,15 @@ COLUMNS = {
     "transport_groups": {"group_id": "text", "available_at": "double precision", "head": "bigint", "tail": "bigint"},
     "transport_messages": {"group_id": "text", "seq": "bigint", "event": "text"},
     "dead_letters": {"group_id": "text", "id": "uuid", "seq": "bigint", "event": "text", "reason": "text"},
+    "shards": {"name": "text", "is_here": "boolean", "joined_at": "timestamp with time zone"},
+    "shard_receipts": {
+        "sender": "text",
+        "seq": "bigint",
+        "receipt": "uuid",
+        "received_at": "timestamp with time zone",
+    },
 }
-NULLABLE = {("outbox", "target_id")}
+NULLABLE = {("outbox", "target_id"), ("shards", "joined_at")}
 PRIMARY_KEYS = {
     "executions": ["id"],
     "outbox": ["seq"],
@@ -35,6 +42,8 @@ PRIMARY_KEYS = {
     "transport_groups": ["group_id"],
     "transport_messages": ["group_id", "seq"],
     "dead_letters": ["id"],
+    "shards": ["name"],
+    "shard_receipts": ["sender", "seq", "receipt"],
 }
 EXTRA = {
     "executions": {
@@ -48,7 +57,8 @@ EXTRA = {
         "finished_at": "timestamp with time zone",
         "commit_id": "uuid",
     },
-    "outbox": {"source_id": "text"},
+    "outbox": {"source_id": "text", "shard": "text"},
+    "spawns": {"shard": "text"},
     "transport_groups": {
         "priority": "smallint",
         "attempts": "integer",
@@ -117,7 +127,9 @@ def test_every_search_path_is_pinned(postgresql: psycopg.Connection) -> None:
 
 def test_readers_are_stable_and_writers_volatile(postgresql: psycopg.Connection) -> None:
     volatilities = functions(postgresql, "p.provolatile")
-    assert {name: volatilities[name] for name in FUNCTIONS} == {name: v for name, (v, _) in FUNCTIONS.items()}
+    assert {name: volatilities[name] for name in FUNCTIONS} == {
+        name: function.volatility for name, function in FUNCTIONS.items()
+    }
 
 
 def test_what_catches_errors_is_kept_out_of_parallel_plans(postgresql: psycopg.Connection) -> None:
@@ -154,7 +166,7 @@ def test_every_table_and_sequence_is_dumped_but_for_the_registers(postgresql: ps
     dumped = "SELECT c.relname FROM pg_class c, pg_extension e WHERE c.oid = ANY (e.extconfig) AND e.extname = 'harel'"
     conditions = "SELECT DISTINCT unnest(extcondition) FROM pg_extension WHERE extname = 'harel'"
     names = {name for (name,) in rows(postgresql, relations)}
-    assert names == {*COLUMNS, "outbox_seq_seq", "spawns_seq_seq", *REGISTERS}
+    assert names == {*COLUMNS, "outbox_seq_seq", "spawns_seq_seq", "shards_joined", *REGISTERS}
     assert {name for (name,) in rows(postgresql, dumped)} == names - REGISTERS
     assert rows(postgresql, conditions) == [("",)]
 
@@ -198,9 +210,11 @@ def test_each_access_allows_its_functions_and_no_others(postgresql: psycopg.Conn
         postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
     allowed: set[str] = set()
     refused: dict[str, str] = {}
-    postgresql.execute("SET LOCAL ROLE harel_contract_role")
     for name, function in FUNCTIONS.items():
         with postgresql.transaction(force_rollback=True):
+            if function.before:
+                postgresql.execute(function.before)
+            postgresql.execute("SET LOCAL ROLE harel_contract_role")
             try:
                 postgresql.execute(call(name, function.arguments))
                 allowed.add(name)
@@ -238,7 +252,7 @@ def test_each_access_allows_its_tables_and_sequences_and_no_others(
     postgresql.execute("CREATE ROLE harel_contract_role")
     if access:
         postgresql.execute("SELECT harel_grant('harel_contract_role', %s)", [access])
-    sequences = ["outbox_seq_seq", "spawns_seq_seq", *sorted(REGISTERS)]
+    sequences = ["outbox_seq_seq", "spawns_seq_seq", "shards_joined", *sorted(REGISTERS)]
     calls = [(table, *item) for table in COLUMNS for item in TABLE_CALLS.items()]
     calls += [(sequence, *item) for sequence in sequences for item in SEQUENCE_CALLS.items()]
     allowed: set[tuple[str, str]] = set()

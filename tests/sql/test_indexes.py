@@ -511,6 +511,42 @@ QUEUE_CASES: list[tuple[str, LiteralString, list[str], int]] = [
 ]
 
 
+SHARDS: LiteralString = f"""
+    INSERT INTO shards VALUES ('here', true, now()), ('there', false, now()), ('nowhere', false, now());
+    UPDATE outbox SET shard = CASE WHEN seq % 4 = 0 THEN 'nowhere' ELSE 'there' END WHERE seq % 2 = 0;
+    UPDATE spawns SET shard = 'there' WHERE seq % 2 = 0;
+    INSERT INTO shard_receipts (sender, seq, receipt, received_at)
+    SELECT 'there', n, md5(n::text)::uuid, to_timestamp(n) FROM generate_series(1, {ROWS}) n;
+    ANALYZE shards, shard_receipts, outbox, spawns;
+"""
+RECEIVE: LiteralString = (
+    "SELECT harel_receive_events('there', array_agg(n), array_agg(id), array_agg('e'::text))"
+    " FROM (SELECT n, id FROM generate_series(1, 1000) n, LATERAL (SELECT 'r' || n) AS i (id)"
+    " WHERE harel_shard_of(id) = 'here' LIMIT 9) e"
+)
+SHARD_CASES: list[tuple[str, LiteralString, list[str], int]] = [
+    ("waiting shards", "SELECT * FROM harel_waiting_shards()", ["outbox_targeted", "spawns_by_shard"], 2),
+    ("foreign outbox", "SELECT * FROM harel_foreign_outbox('there', 10)", ["outbox_targeted", "spawns_by_child"], 10),
+    ("none of the foreign outbox", "SELECT * FROM harel_foreign_outbox('else')", ["outbox_targeted"], 0),
+    # Each of ten is compared with each of their groups.
+    ("relay", "SELECT harel_relay(10)", ["outbox_targeted"], 100),
+    ("foreign spawns", "SELECT * FROM harel_foreign_spawns('there', 10)", ["spawns_by_shard", "executions_pkey"], 20),
+    ("relay spawns", "SELECT harel_relay_spawns(10)", ["spawns_pkey"], 100),
+    ("receive events", RECEIVE, ["shard_receipts_pkey", "transport_groups_pkey"], 100),
+    ("settle spawns", "SELECT harel_settle_spawns('{1,2,3}')", ["spawns_pkey"], 3),
+    ("purge receipts", "SELECT harel_purge_receipts(0, 10)", ["shard_receipts_by_time"], 10),
+    ("suspend tree", "SELECT * FROM harel_suspend_tree(ARRAY[md5('1999')])", ["executions_by_parent"], 20),
+]
+
+
+def test_shards(plans: Plans) -> None:
+    plans.connection.execute("SET client_min_messages = warning")
+    plans.connection.execute(SHARDS)
+    plans.connection.commit()
+    plans.connection.execute("SET client_min_messages = notice")
+    check_cases(plans, SHARD_CASES)
+
+
 def check_cases(plans: Plans, cases: list[tuple[str, LiteralString, list[str], int]]) -> None:
     for _ in range(CALLS):
         for name, call, indexes, limit in cases:

@@ -13,9 +13,10 @@ FRESH = EXTENSION / "harel--1.1.sql"
 UPGRADE = EXTENSION / "harel--1.0--1.1.sql"
 CLEAN = "Errors: 0 Warnings: 0 Unknown: 0"
 
-# An upgrade replaces functions, and adds indexes where there are none yet. PostgreSQL lets the script of an extension
-# replace only what is a member, and nobody but the owner of the schema could have put anything else there.
-REPLACES = ("PS002", "PS014")
+# An upgrade replaces functions, and adds tables, sequences and indexes where there are none yet. PostgreSQL lets the
+# script of an extension replace only what is a member, and nobody but the owner of the schema could have put anything
+# else there.
+REPLACES = ("PS002", "PS011", "PS012", "PS014")
 
 
 def without_the_unpinned(script: str) -> str:

@@ -40,6 +40,47 @@ IS
 'or in another program.';
 COMMENT ON COLUMN @extschema@.spawns.ord
 IS 'The place of the child among those that its commit asked for, from 1.';
+ALTER TABLE @extschema@.outbox ADD COLUMN IF NOT EXISTS shard text COLLATE "C";
+COMMENT ON COLUMN @extschema@.outbox.shard
+IS 'The other shard that the target belongs to; NULL where it belongs here.';
+ALTER TABLE @extschema@.spawns ADD COLUMN IF NOT EXISTS shard text COLLATE "C";
+COMMENT ON COLUMN @extschema@.spawns.shard
+IS 'The other shard that the child belongs to; NULL where it belongs here.';
+CREATE TABLE IF NOT EXISTS @extschema@.shards (
+    name text COLLATE "C" NOT NULL,
+    is_here boolean NOT NULL,
+    joined_at timestamptz,
+    CONSTRAINT shards_pkey PRIMARY KEY (name)
+);
+COMMENT ON TABLE @extschema@.shards
+IS 'The shards that share the executions among them, this one included; written once, by harel_join_shards().';
+COMMENT ON COLUMN @extschema@.shards.is_here
+IS 'Whether it is this store.';
+COMMENT ON COLUMN @extschema@.shards.joined_at
+IS 'When the map was written; NULL for a name that this store has before there is a map.';
+
+CREATE SEQUENCE IF NOT EXISTS @extschema@.shards_joined;
+COMMENT ON SEQUENCE @extschema@.shards_joined
+IS 'Has a value once there is a map of the shards.';
+
+CREATE TABLE IF NOT EXISTS @extschema@.shard_receipts (
+    sender text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    receipt uuid NOT NULL,
+    received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT shard_receipts_pkey PRIMARY KEY (sender, seq, receipt)
+);
+COMMENT ON TABLE @extschema@.shard_receipts
+IS 'What other shards have sent, so that an event or a child handed in twice is taken once.';
+COMMENT ON COLUMN @extschema@.shard_receipts.receipt
+IS 'Derived from what was sent under the seq.';
+DROP INDEX IF EXISTS @extschema@.outbox_targeted;
+CREATE INDEX outbox_targeted ON @extschema@.outbox
+(shard, seq) WHERE target_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS spawns_by_shard ON @extschema@.spawns
+(shard, seq) WHERE shard IS NOT NULL;
+CREATE INDEX IF NOT EXISTS shard_receipts_by_time ON @extschema@.shard_receipts
+(received_at);
 
 -- These have other arguments now. Beside the new ones the old ones would make a call ambiguous.
 DROP FUNCTION IF EXISTS @extschema@.harel__set_member(text, text, text, text);

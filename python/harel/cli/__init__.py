@@ -37,7 +37,7 @@ def harel(
 
 
 for command in (
-    running.init, running.up, running.demo, running.replay, running.worker,
+    running.init, running.up, running.demo, running.replay, running.worker, running.relay,
     looking.ls, looking.show, looking.trace, acting.new, acting.send,
     acting.suspend, acting.resume, acting.cancel, acting.purge,
     looking.timers, looking.outbox, looking.dead, acting.redrive,

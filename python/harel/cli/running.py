@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -23,7 +24,7 @@ from rich.text import Text
 from ..benchmark import Measurement, measured
 from ..demo.run import DemoError, Run
 from ..embedded import EmbeddedServer
-from ..engine.store import PostgresStore
+from ..engine.store import PostgresStore, ShardedStore, StoreError
 from ..engine.store._install import VERSION, create_store, find_store, find_version, upgrade_script
 from ..engine.store._session import run_on
 from ..replay import COLUMNS, Kill, Log, LogError, ProofFailed, Replay, ReplayError, prove, read_log
@@ -63,6 +64,14 @@ class _JsonLines(logging.Formatter):
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry, ensure_ascii=False)
+
+
+def _log(as_json: bool) -> None:
+    """Logs to standard error, in lines of text or of JSON."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    if as_json:
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(_JsonLines())
 
 
 class OnError(StrEnum):
@@ -177,10 +186,7 @@ def worker(
 
     Until SIGTERM or Ctrl-C, which lets it finish what it has begun.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    if as_json:
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(_JsonLines())
+    _log(as_json)
     # The worker itself says that the database does not answer.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     dsn, machines = checked(dsn), _machines(target)
@@ -205,6 +211,49 @@ def worker(
     except asyncio.CancelledError:
         end(FAILED, "interrupted twice: what was in hand comes back when its leases end")
     logging.info("worker %s has ended: %s", it.worker_id, dict(it.tally))
+
+
+def relay(
+    shards: Annotated[
+        list[str],
+        typer.Option(
+            "--shard",
+            envvar="HAREL_SHARDS",
+            help="The DSN of a shard; once for each of them all. In the environment they are URIs, parted by spaces.",
+            show_default=False,
+            show_envvar=True,
+        ),
+    ],
+    schema: Schema = None,
+    interval: Annotated[float, typer.Option(min=0, max=3600, help="Seconds to sleep where nothing waits.")] = 1.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Log JSON, an object a line.")] = False,
+) -> None:
+    """Move between shards.
+
+    Brings the events and the children that executions have for those of another shard there, until SIGTERM or Ctrl-C.
+    Any number may run. A shard that does not answer is tried again, and holds up what concerns it only.
+    """
+    _log(as_json)
+    for dsn in shards:
+        checked(dsn)
+    when_ended(signal.default_int_handler)
+    moved = 0
+    try:
+        # One that is down must not hold up the others for as long as a client would wait for it.
+        store = ShardedStore(shards, schema=schema, create_schema=False, connect_retries=0)
+        with closing(store):
+            logging.info("relay between %s shards: %s", len(store.shards), ", ".join(store.shards))
+            while True:
+                try:
+                    just_moved = store.relay()
+                except (psycopg.Error, StoreError) as error:
+                    logging.warning("%s", said(error))
+                    just_moved = 0
+                moved += just_moved
+                if not just_moved:
+                    time.sleep(interval)
+    except KeyboardInterrupt:
+        logging.info("relay has ended: %s moved", moved)
 
 
 def demo(

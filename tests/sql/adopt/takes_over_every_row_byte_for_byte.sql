@@ -48,7 +48,9 @@ SELECT is(
 );
 SELECT is(ARRAY(SELECT (execution_id, event_id)::text FROM processed_events), '{"(a,ev)"}', 'the ledger');
 SELECT is(ARRAY(SELECT t::text FROM timers t), ARRAY[('a', '', 12.5)::text], 'timers');
-SELECT is(ARRAY(SELECT s::text FROM spawns s), ARRAY[(1, 'a', 'c', '/r', ' {}', 0, 0)::text], 'spawns');
+SELECT is(
+    ARRAY(SELECT concat_ws('|', seq, parent_id, child_id, root_path, context) FROM spawns), ARRAY['1|a|c|/r| {}'], 'spawns'
+);
 SELECT is(ARRAY(SELECT t::text FROM trace t), ARRAY[('a', 4, 'step', NULL)::text], 'the trace, of a time that nobody knows');
 SELECT is(
     (

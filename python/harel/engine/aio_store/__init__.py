@@ -2,5 +2,6 @@
 
 from ._methods import AsyncExecutionStore
 from .postgres import AsyncPostgresStore
+from .shards import AsyncShardedStore
 
-__all__ = ["AsyncExecutionStore", "AsyncPostgresStore"]
+__all__ = ["AsyncExecutionStore", "AsyncPostgresStore", "AsyncShardedStore"]

@@ -5,6 +5,7 @@ from ._base import (
     InvalidArgument,
     OutboxEntry,
     Problem,
+    ShardsDisagree,
     SpawnEntry,
     Stats,
     StoreConflict,
@@ -16,6 +17,7 @@ from ._base import (
 from ._install import install_script, upgrade_script
 from ._methods import ExecutionStore
 from .postgres import PostgresStore
+from .shards import ShardedStore
 
 __all__ = [
     "CommitOutcomeUnknown",
@@ -24,6 +26,8 @@ __all__ = [
     "OutboxEntry",
     "PostgresStore",
     "Problem",
+    "ShardedStore",
+    "ShardsDisagree",
     "SpawnEntry",
     "Stats",
     "StoreConflict",

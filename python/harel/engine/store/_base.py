@@ -127,6 +127,13 @@ class InvalidArgument(StoreError, ValueError):
         return " ".join(part for part in (f"{self.code}: {self.message}.", self.detail, self.hint) if part)
 
 
+class ShardsDisagree(InvalidArgument):
+    """The shards asked for are not those that the databases know, or a database is another one of them (ST016).
+
+    Nothing was changed. Name the databases that the first client named: every one of them, and each once.
+    """
+
+
 class StoreNotInstalled(StoreError):
     """There is no store in the database, or not in the schema asked for."""
 
@@ -148,7 +155,8 @@ def translated(error: BaseException) -> StoreError | None:
         )
     if not (isinstance(code, str) and code.startswith("ST")):
         return None
-    return InvalidArgument(
+    error_type = ShardsDisagree if code == "ST016" else InvalidArgument
+    return error_type(
         code,
         getattr(diag, "message_primary", None) or str(error),
         getattr(diag, "message_detail", None),

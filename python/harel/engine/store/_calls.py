@@ -81,6 +81,27 @@ def _quoted_element(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+class ForeignEvents(NamedTuple):
+    """Events that wait on one shard for executions of another, as columns; the texts are handed on as they are."""
+
+    seqs: list[int]
+    targets: list[str]
+    events: list[str]
+
+
+class ForeignSpawns(NamedTuple):
+    """Children that are to be created on another shard, as columns."""
+
+    seqs: list[int]
+    parents: list[str]
+    children: list[str]
+    root_paths: list[str]
+    contexts: list[str]
+    definitions: list[str]
+    priorities: list[int]
+    statuses: list[str]
+
+
 class CallsOfSchema(ABC):
     """Calls of the store in one schema, in terms of the models of one engine.
 
@@ -101,6 +122,7 @@ class CallsOfSchema(ABC):
         event_type: type[Event] = Event,
         names_commits: bool = True,
     ) -> None:
+        self.schema = schema
         self.names_commits = names_commits
         self.execution_type = execution_type
         self.event_type = event_type
@@ -151,6 +173,24 @@ class Calls(CallsOfSchema):
         verbs = ("suspend", "resume", "cancel")
         self._control = {verb: f"SELECT {prefix}{verb}(%s)" for verb in verbs}
         self._control_all = {verb: f"SELECT {prefix}{verb}_all(%s, %s::text[], %s, %s)" for verb in verbs}
+        self._control_tree = {verb: f"SELECT ids, changed FROM {prefix}{verb}_tree(%s::text[])" for verb in verbs}
+        self._cursor = f"SELECT {prefix}cursor(%s)"
+        self._shards = f"SELECT name FROM {prefix}shards()"
+        self._name_shard = f"SELECT {prefix}name_shard(%s)"
+        self._join_shards = f"SELECT {prefix}join_shards(%s::text[], %s)"
+        self._waiting_shards = f"SELECT {prefix}waiting_shards()"
+        self._foreign_outbox = f"SELECT seq, target_id, event FROM {prefix}foreign_outbox(%s, %s::integer, %s::text[])"
+        self._receive_events = f"SELECT {prefix}receive_events(%s, %s::bigint[], %s::text[], %s::text[])"
+        self._foreign_spawns = (
+            "SELECT seq, parent_id, child_id, root_path, context, definition_id, priority, status "
+            f"FROM {prefix}foreign_spawns(%s, %s::integer)"
+        )
+        self._receive_spawns = (
+            f"SELECT {prefix}receive_spawns(%s, %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], "
+            "%s::text[], %s::integer[], %s::text[])"
+        )
+        self._settle_spawns = f"SELECT {prefix}settle_spawns(%s::bigint[])"
+        self._purge_receipts = f"SELECT {prefix}purge_receipts(%s, %s::integer)"
         self._delete_timer = f"SELECT {prefix}delete_timer(%s, %s, %s)"
         self._append_trace = f"SELECT {prefix}append_trace(%s, %s, %s::integer)"
         self._read_trace = f"SELECT idx, entry FROM {prefix}read_trace(%s)"
@@ -234,7 +274,7 @@ class Calls(CallsOfSchema):
         return Call(self._take_outbox, (limit,), self._outbox)
 
     def settle_outbox(self, seqs: Iterable[int]) -> Call[int]:
-        return Call(self._settle_outbox, (array([str(seq) for seq in seqs]) or "{}",), scalar)
+        return Call(self._settle_outbox, (_numbers(seqs),), scalar)
 
     def purge(self, execution_id: str, expected_version: int) -> Call[bool]:
         return Call(self._purge, (execution_id, expected_version), scalar)
@@ -300,6 +340,51 @@ class Calls(CallsOfSchema):
     ) -> Call[int]:
         return Call(self._control_all[verb], (definition_id, _statuses(status), roots_only, dry_run), scalar)
 
+    def control_tree(self, verb: str, execution_ids: Collection[str]) -> Call[tuple[list[str], bool]]:
+        return Call(
+            self._control_tree[verb], (array(execution_ids) or "{}",), lambda rows: (list(rows[0][0]), rows[0][1])
+        )
+
+    def cursor(self, execution_id: str) -> Call[str]:
+        return Call(self._cursor, (execution_id,), scalar)
+
+    def shards(self) -> Call[list[str]]:
+        return Call(self._shards, (), lambda rows: [row[0] for row in rows])
+
+    def name_shard(self, name: str | None) -> Call[str]:
+        return Call(self._name_shard, (name,), scalar)
+
+    def join_shards(self, names: Collection[str], name: str) -> Call[bool]:
+        return Call(self._join_shards, (array(names) or "{}", name), scalar)
+
+    def waiting_shards(self) -> Call[list[str]]:
+        return Call(self._waiting_shards, (), lambda rows: [row[0] for row in rows])
+
+    def foreign_outbox(self, shard: str, limit: int, without: Collection[str]) -> Call[ForeignEvents]:
+        return Call(
+            self._foreign_outbox, (shard, limit, array(without)), lambda rows: ForeignEvents(*_columns(rows, 3))
+        )
+
+    def receive_events(self, sender: str, events: ForeignEvents) -> Call[list[int]]:
+        params = (sender, _numbers(events.seqs), array(events.targets), array(events.events))
+        return Call(self._receive_events, params, lambda rows: list(rows[0][0]))
+
+    def foreign_spawns(self, shard: str, limit: int) -> Call[ForeignSpawns]:
+        return Call(self._foreign_spawns, (shard, limit), lambda rows: ForeignSpawns(*_columns(rows, 8)))
+
+    def receive_spawns(self, sender: str, spawns: ForeignSpawns) -> Call[list[int]]:
+        params = (
+            sender, _numbers(spawns.seqs), array(spawns.parents), array(spawns.children), array(spawns.root_paths),
+            array(spawns.contexts), array(spawns.definitions), _numbers(spawns.priorities), array(spawns.statuses),
+        )  # fmt: skip
+        return Call(self._receive_spawns, params, lambda rows: list(rows[0][0]))
+
+    def settle_spawns(self, seqs: Iterable[int]) -> Call[int]:
+        return Call(self._settle_spawns, (_numbers(seqs),), scalar)
+
+    def purge_receipts(self, older_than: float, limit: int | None) -> Call[int]:
+        return Call(self._purge_receipts, (older_than, limit), scalar)
+
     def _outbox(self, rows: list[Row]) -> list[OutboxEntry]:
         return [
             OutboxEntry(seq, target_id, load_event(self.event_type, event, f"outbox row {seq}"), source_id)
@@ -321,6 +406,14 @@ def _statuses(status: Status | str | Iterable[Status | str] | None) -> str | Non
     if status is None:
         return None
     return array([status] if isinstance(status, str) else list(status)) or "{}"
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return array([str(number) for number in numbers]) or "{}"
+
+
+def _columns(rows: list[Row], count: int) -> list[list[Any]]:
+    return [[row[column] for row in rows] for column in range(count)]
 
 
 def scalar(rows: list[Row]) -> Any:
