@@ -4913,9 +4913,11 @@ IS
 'Internal. Brings an execution that the caller has locked to SUSPENDED, RUNNING or CANCELLED, if it can be; returns '
 'whether it was. Where data or version leaves no room it raises ST002 or ST003, or, unless p_strict, does nothing.';
 REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__descent(p_ids text[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -5460,6 +5462,10 @@ AS $$
 DECLARE
     v_moved integer := 0;
 BEGIN
+    -- There each node has numbers of its own, which come with its rows.
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN 0;
+    END IF;
     -- With the tables locked, nobody takes a number between the look at a sequence and its move.
     LOCK TABLE @extschema@.outbox IN SHARE ROW EXCLUSIVE MODE;
     PERFORM setval('@extschema@.outbox_seq_seq', o.seq)
@@ -5669,6 +5675,9 @@ BEGIN
             'This one, %s, is not one of %s.', coalesce(quote_literal(left(p_name, 40)), 'NULL'), v_names
         ));
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        PERFORM @extschema@.harel__refuse_shards('This store is spread over a Citus cluster.');
+    END IF;
 
     -- One after another: of two with different names, the second finds those of the first.
     PERFORM pg_advisory_xact_lock(hashtextextended('harel.shards:@extschema@', 0));
@@ -5733,6 +5742,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_join_shards(text[], text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_waiting_shards() RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -5757,6 +5767,7 @@ CREATE FUNCTION @extschema@.harel_foreign_outbox(
 ) RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -5791,6 +5802,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -5877,6 +5889,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__receipt(text, text, text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__received(p_from text, p_seqs bigint[], p_receipts uuid[]) RETURNS bigint[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -6034,6 +6047,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_receive_spawns(
 CREATE FUNCTION @extschema@.harel_settle_spawns(p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -6055,6 +6069,7 @@ CREATE FUNCTION @extschema@.harel_purge_receipts(
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -6499,6 +6514,9 @@ BEGIN
     ) THEN
         v_detail := 'The store was created by the plain script and not as an extension.';
         v_hint := 'Create a store with CREATE EXTENSION harel in another database; harel_adopt() takes over these rows.';
+    ELSIF EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL) THEN
+        v_detail := 'The store is one of several shards: see harel_shards().';
+        v_hint := 'Spread a store that is no shard.';
     ELSE
         EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
         IF v_node <> 0 THEN

@@ -123,9 +123,11 @@ IS
 'Internal. Brings an execution that the caller has locked to SUSPENDED, RUNNING or CANCELLED, if it can be; returns '
 'whether it was. Where data or version leaves no room it raises ST002 or ST003, or, unless p_strict, does nothing.';
 REVOKE ALL ON FUNCTION @extschema@.harel__bring_to(text, text, text, integer, text, text, boolean) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__descent(p_ids text[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off

@@ -7,6 +7,10 @@ AS $$
 DECLARE
     v_moved integer := 0;
 BEGIN
+    -- There each node has numbers of its own, which come with its rows.
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN 0;
+    END IF;
     -- With the tables locked, nobody takes a number between the look at a sequence and its move.
     LOCK TABLE @extschema@.outbox IN SHARE ROW EXCLUSIVE MODE;
     PERFORM setval('@extschema@.outbox_seq_seq', o.seq)

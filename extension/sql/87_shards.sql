@@ -183,6 +183,9 @@ BEGIN
             'This one, %s, is not one of %s.', coalesce(quote_literal(left(p_name, 40)), 'NULL'), v_names
         ));
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        PERFORM @extschema@.harel__refuse_shards('This store is spread over a Citus cluster.');
+    END IF;
 
     -- One after another: of two with different names, the second finds those of the first.
     PERFORM pg_advisory_xact_lock(hashtextextended('harel.shards:@extschema@', 0));
@@ -247,6 +250,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_join_shards(text[], text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel_waiting_shards() RETURNS SETOF text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -271,6 +275,7 @@ CREATE FUNCTION @extschema@.harel_foreign_outbox(
 ) RETURNS TABLE (seq bigint, target_id text, event text, source_id text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -305,6 +310,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -391,6 +397,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel__receipt(text, text, text) FROM PUBLIC;
 CREATE FUNCTION @extschema@.harel__received(p_from text, p_seqs bigint[], p_receipts uuid[]) RETURNS bigint[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -548,6 +555,7 @@ REVOKE ALL ON FUNCTION @extschema@.harel_receive_spawns(
 CREATE FUNCTION @extschema@.harel_settle_spawns(p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET enable_seqscan = off
 AS $$
 DECLARE
@@ -569,6 +577,7 @@ CREATE FUNCTION @extschema@.harel_purge_receipts(
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET jit = off
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off

@@ -168,6 +168,9 @@ BEGIN
     ) THEN
         v_detail := 'The store was created by the plain script and not as an extension.';
         v_hint := 'Create a store with CREATE EXTENSION harel in another database; harel_adopt() takes over these rows.';
+    ELSIF EXISTS (SELECT FROM @extschema@.shards s WHERE s.joined_at IS NOT NULL) THEN
+        v_detail := 'The store is one of several shards: see harel_shards().';
+        v_hint := 'Spread a store that is no shard.';
     ELSE
         EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
         IF v_node <> 0 THEN
