@@ -24,6 +24,8 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_a_benchmark_runs(name: str, tmp_path: Path) -> None:
     done = run(name, *SMALL, "--write", str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
+    if "this server has no Citus" in done.stdout:
+        pytest.skip("the server does not offer the extension citus")
     compared = [line for line in done.stdout.splitlines() if re.match(rf"{name}: .+ / .+: [\d.]+ \(", line)]
     assert compared, done.stdout
     results = (tmp_path / "RESULTS.md").read_text()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..harness import Bench
-from . import claims, clients, commits, costs, growth, listing, queues, retention, sweeps, workers
+from . import claims, clients, commits, costs, growth, listing, nodes, queues, retention, sweeps, workers
 
 BENCHMARKS: dict[str, Callable[[Bench], None]] = {
     "commit-cas": commits.commit_cas,
@@ -24,4 +24,5 @@ BENCHMARKS: dict[str, Callable[[Bench], None]] = {
     "prefix": retention.prefix,
     "hot": growth.hot,
     "cost": costs.cost,
+    "nodes": nodes.nodes,
 }
