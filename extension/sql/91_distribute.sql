@@ -46,13 +46,14 @@ BEGIN
         'SELECT min(format(''%s:%s: %s'', w.nodename, w.nodeport, w.result)) FROM run_command_on_workers($1) w '
         'WHERE NOT w.success'
     INTO v_failure
-    USING 'SET citus.enable_ddl_propagation = off; ' || p_command;
+    -- As one statement: of several only the failure of the first would be seen.
+    USING format('DO %L', 'BEGIN SET LOCAL citus.enable_ddl_propagation = off; ' || p_command || '; END');
     RETURN v_failure;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__on_other_nodes(text)
 IS
-'Internal. Carries out a command on each node but this one, each in a transaction of its own; returns what one says that '
+'Internal. Carries out a command of PL/pgSQL on each node but this one, each in a transaction of its own; returns what one says that '
 'failed, or NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel__on_other_nodes(text) FROM PUBLIC;
 
@@ -62,7 +63,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_failure text := @extschema@.harel__on_other_nodes(
-        format('SELECT @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
+        format('PERFORM @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
     );
 BEGIN
     IF v_failure IS NOT NULL THEN
@@ -198,7 +199,7 @@ BEGIN
                 ERRCODE = 'ST017',
                 MESSAGE = 'the store cannot be distributed',
                 DETAIL = format('The table %s is distributed already, in another way.', v_table[1]),
-                HINT = format('Call undistribute_table(''@extschema@.%s''), and then this again.', v_table[1]);
+                HINT = 'Copy the rows into a store in another database and distribute that.';
         END IF;
         IF v_table[1] = 'executions' THEN
             EXECUTE 'SELECT create_distributed_table($1, $2, shard_count => $3, colocate_with => ''none'')'
