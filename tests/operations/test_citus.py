@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, LiteralString
 from uuid import uuid4
 
@@ -222,7 +222,7 @@ def node_absent(cluster: Cluster, dsn: str) -> None:
 def node_without_extension(cluster: Cluster, dsn: str) -> None:
     node = make_conninfo(on(cluster, 2, dsn), options="-c citus.enable_ddl_propagation=off")
     execute(node, "DROP EXTENSION harel; CREATE TABLE executions ()")
-    with refused("ST017", "executions"):
+    with refused("ST017", str(cluster.servers[2].folder)):
         distribute(dsn)
     execute(node, "DROP TABLE executions")
 
@@ -551,6 +551,64 @@ def test_a_transaction_over_two_nodes_is_prepared_on_both(cluster: Cluster, shar
 
         prepared = [node for node, text in statements.of(work) if text.startswith("PREPARE TRANSACTION")]
         assert sorted(prepared) == [1, 2]
+
+
+# Events from one node to another
+
+
+@pytest.mark.parametrize("asked", [0, 1, 2])
+def test_events_and_children_for_other_nodes_come_while_workers_sleep(
+    cluster: Cluster, spread: str, asked: int
+) -> None:
+    nodes = [on(cluster, node, spread) for node in range(3)]
+    one, other = id_on(1, spread), id_on(2, spread)
+    child = id_on(2, spread)
+    with ExitStack() as closing:
+        transports = [PostgresTransport.from_dsn(node) for node in nodes]
+        for transport in transports:
+            closing.callback(transport.close)
+            # A worker that is asleep is notified.
+            assert transport.next("w", 60.0, 1, sleep=60.0) == []
+        store = PostgresStore.from_dsn(nodes[asked])
+        closing.callback(store.close)
+        listener = closing.enter_context(psycopg.connect(nodes[asked], autocommit=True))
+        [(channel,)] = listener.execute("SELECT harel_channel()").fetchall()
+        listener.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        store.save(Execution(id=other, definition_id="d"))
+        exe = Execution(id=one, definition_id="d")
+        seqs = store.commit(exe, [(other, Event(kind="Told"))], timers=[TimerOp("schedule", "/t", 1.0)],
+                            spawns=[(child, "/r", {})])  # fmt: skip
+        assert seqs
+        tick = transports[asked].tick()
+        assert (tick.spawned, tick.relayed, tick.fired) == (1, 1, 1)
+        assert list(listener.notifies(timeout=30, stop_after=1))
+        transports[asked].publish_many([(one, Event(kind="Many")), (other, Event(kind="Many"))])
+        got = []
+        while deliveries := transports[asked].next("w", 60.0, 10):
+            got += [(delivery.lease.group_id, delivery.lease.event.kind) for delivery in deliveries]
+            transports[asked].finish([Completion(delivery.lease) for delivery in deliveries])
+        assert sorted(got) == sorted(
+            [(one, "Timeout"), (one, "Many"), (other, "Told"), (other, "Many"), (child, "Start")]
+        )
+
+
+def test_events_and_children_of_different_nodes_have_different_numbers(cluster: Cluster, spread: str) -> None:
+    ids = [id_on(node, spread) for node in (1, 2)]
+    store = PostgresStore.from_dsn(spread)
+    try:
+        seqs = [
+            store.commit(Execution(id=id, definition_id="d"), [(None, Event(kind="k"))], spawns=[(f"of {id}", "/", {})])
+            for id in ids
+        ]
+        assert seqs[0] != seqs[1]
+        spawns = store.pending_spawns()
+        assert len({spawn.seq for spawn in spawns}) == 2
+        assert store.ack_outbox(seqs[0][0])
+        assert store.ack_spawn(spawns[0].seq)
+        assert [entry.seq for entry in store.pending_outbox()] == seqs[1]
+        assert store.pending_spawns() == spawns[1:]
+    finally:
+        store.close()
 
 
 # Shards that move
