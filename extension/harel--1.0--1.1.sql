@@ -830,6 +830,7 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__commit(
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
+    v_first bigint := 0;
     v_seq bigint;
     v_seqs bigint[] := '{}';
     v_idx integer;
@@ -838,6 +839,10 @@ DECLARE
 BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
+    END IF;
+    -- Not by the defaults of the columns: those of a node are as the extension has made them there.
+    IF (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL) AND @extschema@.harel__is_distributed() THEN
+        v_first := @extschema@.harel__first_seq();
     END IF;
 
     -- See harel__swap().
@@ -864,9 +869,9 @@ BEGIN
             ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
             END IF;
-            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord, shard)
-            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i, v_shards[i])
-            RETURNING seq INTO v_seq;
+            v_seq := v_first + nextval('@extschema@.outbox_seq_seq');
+            INSERT INTO @extschema@.outbox (seq, target_id, event, source_id, version, ord, shard)
+            VALUES (v_seq, p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i, v_shards[i]);
             v_seqs[i] := v_seq;
         END LOOP;
     END IF;
@@ -891,8 +896,11 @@ BEGIN
             ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
             END IF;
-            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord, shard)
-            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i, v_shards[i]);
+            v_seq := v_first + nextval('@extschema@.spawns_seq_seq');
+            INSERT INTO @extschema@.spawns (seq, parent_id, child_id, root_path, context, version, ord, shard)
+            VALUES (
+                v_seq, p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i, v_shards[i]
+            );
         END LOOP;
     END IF;
 
@@ -2832,15 +2840,25 @@ CREATE OR REPLACE FUNCTION @extschema@.harel__wake() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_is_part boolean := false;
 BEGIN
     -- To read it as a table would be to plan and carry out a query.
     IF pg_sequence_last_value('@extschema@.transport_asleep_until') > extract(epoch FROM clock_timestamp()) * 1000000 THEN
-        PERFORM pg_notify(@extschema@.harel_channel(), '');
+        IF starts_with(current_setting('application_name'), 'citus_internal') AND @extschema@.harel__is_distributed() THEN
+            EXECUTE 'SELECT t.transaction_number > 0 FROM get_current_transaction_id() t' INTO v_is_part;
+        END IF;
+        -- No transaction that has notified can be prepared, as the part of one over several nodes is in its end.
+        IF v_is_part IS NOT TRUE THEN
+            PERFORM pg_notify(@extschema@.harel_channel(), '');
+        END IF;
     END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__wake()
-IS 'Internal. Notifies the workers of a message that can be claimed, if one may be asleep.';
+IS
+'Internal. Notifies the workers of a message that can be claimed, if one may be asleep. In the part that another node of '
+'a cluster has in a transaction nothing is done: whoever began it calls this too.';
 REVOKE ALL ON FUNCTION @extschema@.harel__wake() FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__check_message(p_group_id text, p_event text, p_priority integer) RETURNS void
@@ -5966,6 +5984,23 @@ DECLARE
     v_relation regclass;
     v_function regprocedure;
 BEGIN
+    -- The functions run with the rights of their caller, who therefore needs the tables too.
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
+        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
+        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters',
+        '@extschema@.shards', '@extschema@.shard_receipts'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    IF p_access <> 'none' THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
+    END IF;
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq', '@extschema@.shards_joined',
         '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
@@ -5996,7 +6031,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__grant_here(name, text)
-IS 'Internal. harel_grant(), on this node, of sequences and functions.';
+IS 'Internal. harel_grant(), on this node.';
 REVOKE ALL ON FUNCTION @extschema@.harel__grant_here(name, text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__roles() RETURNS TABLE (name name, access text)
@@ -6024,8 +6059,6 @@ CREATE OR REPLACE FUNCTION @extschema@.harel_grant(p_role name, p_access text DE
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_relation regclass;
 BEGIN
     IF p_access IS NULL OR p_access NOT IN ('worker', 'reader', 'none') THEN
         RAISE EXCEPTION USING
@@ -6053,24 +6086,6 @@ BEGIN
     -- A store that others use is not to be dropped by mistake.
     IF p_access <> 'none' THEN
         PERFORM @extschema@.harel_protect();
-    END IF;
-
-    -- The functions run with the rights of their caller, who therefore needs the tables too.
-    FOREACH v_relation IN ARRAY ARRAY[
-        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
-        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
-        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters',
-        '@extschema@.shards', '@extschema@.shard_receipts'
-    ]::regclass[] LOOP
-        EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
-        IF p_access = 'worker' THEN
-            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', v_relation, p_role);
-        ELSIF p_access = 'reader' THEN
-            EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
-        END IF;
-    END LOOP;
-    IF p_access <> 'none' THEN
-        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
     END IF;
 
     PERFORM @extschema@.harel__grant_here(p_role, p_access);
@@ -6104,20 +6119,20 @@ REVOKE ALL ON FUNCTION @extschema@.harel__is_distributed() FROM PUBLIC;
 
 -- Each node counts for itself, from 1. With the number of the node before it a seq names one row of all nodes; it says
 -- nothing of the order, which version and ord keep.
-CREATE OR REPLACE FUNCTION @extschema@.harel__next_seq(p_sequence regclass) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+CREATE OR REPLACE FUNCTION @extschema@.harel__first_seq() RETURNS bigint
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_node integer;
 BEGIN
     EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
-    RETURN v_node::bigint << 48 | nextval(p_sequence);
+    RETURN v_node::bigint << 48;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__next_seq(regclass)
-IS 'Internal. A number that no other node of the cluster gives.';
-REVOKE ALL ON FUNCTION @extschema@.harel__next_seq(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__first_seq()
+IS 'Internal. What this node of a cluster adds to each seq, so that no other gives the same: 0 on the coordinator.';
+REVOKE ALL ON FUNCTION @extschema@.harel__first_seq() FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__on_other_nodes(p_command text) RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -6130,14 +6145,15 @@ BEGIN
         'SELECT min(format(''%s:%s: %s'', w.nodename, w.nodeport, w.result)) FROM run_command_on_workers($1) w '
         'WHERE NOT w.success'
     INTO v_failure
-    USING 'SET citus.enable_ddl_propagation = off; ' || p_command;
+    -- As one statement: of several only the failure of the first would be seen.
+    USING format('DO %L', 'BEGIN SET LOCAL citus.enable_ddl_propagation = off; ' || p_command || '; END');
     RETURN v_failure;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__on_other_nodes(text)
 IS
-'Internal. Carries out a command on each node but this one, each in a transaction of its own; returns what one says that '
-'failed, or NULL.';
+'Internal. Carries out a command of PL/pgSQL on each node but this one, each in a transaction of its own; returns what '
+'one says that failed, or NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel__on_other_nodes(text) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__grant_elsewhere(p_role name, p_access text) RETURNS void
@@ -6146,7 +6162,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_failure text := @extschema@.harel__on_other_nodes(
-        format('SELECT @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
+        format('PERFORM @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
     );
 BEGIN
     IF v_failure IS NOT NULL THEN
@@ -6294,7 +6310,7 @@ BEGIN
     v_failure := @extschema@.harel__on_other_nodes((
         SELECT format(
             'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L; '
-            'SELECT %1$s.harel__prepare_node()',
+            'ALTER EXTENSION harel UPDATE TO %2$L; PERFORM %1$s.harel__prepare_node()',
             e.extnamespace::regnamespace, e.extversion
         )
         FROM pg_extension e
@@ -6305,7 +6321,7 @@ BEGIN
             ERRCODE = 'ST017',
             MESSAGE = 'the store cannot be distributed',
             DETAIL = left(v_failure, 300),
-            HINT = 'Install the files of this version of harel on every node.';
+            HINT = 'Every node must be there and have the files of this version of harel.';
     END IF;
     FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
         PERFORM @extschema@.harel__grant_elsewhere(v_role.name, v_role.access);
@@ -6322,12 +6338,10 @@ BEGIN
     ALTER TABLE @extschema@.outbox
         DROP CONSTRAINT outbox_pkey,
         ADD CONSTRAINT outbox_pkey PRIMARY KEY (source_id, version, ord, seq),
-        ALTER COLUMN source_id SET DEFAULT '',
-        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.outbox_seq_seq');
+        ALTER COLUMN source_id SET DEFAULT '';
     ALTER TABLE @extschema@.spawns
         DROP CONSTRAINT spawns_pkey,
-        ADD CONSTRAINT spawns_pkey PRIMARY KEY (parent_id, version, ord, seq),
-        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.spawns_seq_seq');
+        ADD CONSTRAINT spawns_pkey PRIMARY KEY (parent_id, version, ord, seq);
     ALTER TABLE @extschema@.dead_letters
         DROP CONSTRAINT dead_letters_pkey,
         ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (group_id, id);
@@ -6337,10 +6351,21 @@ BEGIN
         ['timers', 'execution_id'], ['spawns', 'parent_id'], ['trace', 'execution_id'],
         ['transport_groups', 'group_id'], ['transport_messages', 'group_id'], ['dead_letters', 'group_id']
     ] LOOP
-        -- One that was distributed before is taken as it is.
-        EXECUTE 'SELECT true FROM pg_dist_partition p WHERE p.logicalrelid = $1'
-        INTO v_done USING ('@extschema@.' || v_table[1])::regclass;
+        -- One that was distributed before is taken as it is, if its rows lie where those of their execution do.
+        EXECUTE
+            'SELECT p.partmethod = ''h'' AND column_to_column_name(p.logicalrelid, p.partkey) = $2 '
+            'AND ($1 = $3 OR p.colocationid = (SELECT e.colocationid FROM pg_dist_partition e WHERE e.logicalrelid = $3)) '
+            'FROM pg_dist_partition p WHERE p.logicalrelid = $1 AND (p.partmethod = ''h'' OR p.repmodel = ''t'')'
+        INTO v_done
+        USING ('@extschema@.' || v_table[1])::regclass, v_table[2], '@extschema@.executions'::regclass;
         CONTINUE WHEN v_done;
+        IF NOT v_done THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'ST017',
+                MESSAGE = 'the store cannot be distributed',
+                DETAIL = format('The table %s is distributed already, in another way.', v_table[1]),
+                HINT = 'Copy the rows into a store in another database and distribute that.';
+        END IF;
         IF v_table[1] = 'executions' THEN
             EXECUTE 'SELECT create_distributed_table($1, $2, shard_count => $3, colocate_with => ''none'')'
             USING '@extschema@.executions'::regclass, 'id', p_shards;
@@ -7274,6 +7299,7 @@ BEGIN
     LOOP
         PERFORM FROM @extschema@.harel__enqueue_group(v_group.group_id, v_group.events, v_group.priority, p_now);
     END LOOP;
+    PERFORM @extschema@.harel__wake();
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__everywhere_publish(text[], text[], integer[], double precision)
@@ -7428,6 +7454,9 @@ BEGIN
         v_targets := '{}';
         v_events := '{}';
     END LOOP;
+    IF v_moved > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_moved;
 END
 $$;
@@ -7495,6 +7524,9 @@ BEGIN
     LOOP
         PERFORM FROM @extschema@.harel__drop_spawns(v_parent, v_dropped);
     END LOOP;
+    IF v_seqs <> '{}' THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN cardinality(v_seqs);
 END
 $$;
@@ -7527,6 +7559,9 @@ BEGIN
         SELECT x.* INTO v_count FROM @extschema@.harel__fire_timers_of(v_id, p_now, p_limit - v_fired) x;
         v_fired := v_fired + v_count;
     END LOOP;
+    IF v_fired > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_fired;
 END
 $$;
@@ -7584,6 +7619,9 @@ BEGIN
         SELECT x.* INTO v_changed FROM @extschema@.harel__control_execution(v_id, p_to, p_strict, v_now) x;
         v_any := v_any OR v_changed;
     END LOOP;
+    IF v_any THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_any;
 END
 $$;
@@ -7712,6 +7750,9 @@ BEGIN
         SELECT x.* INTO v_driven FROM @extschema@.harel__redrive_group(v_group.group_id, v_group.ids, p_now) x;
         v_count := v_count + v_driven;
     END LOOP;
+    IF v_count > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_count;
 END
 $$;

@@ -122,6 +122,14 @@ def postgresql(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
 
 
 
+@pytest.fixture(scope="session")
+def citus() -> None:
+    """Skips what needs a cluster where the test server is not one that could be a node of it."""
+    first = os.environ["HAREL_TEST_DSN"].split(";")[0]
+    if not execute(first, "SELECT name FROM pg_available_extensions WHERE name = 'citus'"):
+        pytest.skip("the test server does not offer citus")
+
+
 # The same for a database with nothing in it.
 empty_database = factories.postgresql("_empty")
 

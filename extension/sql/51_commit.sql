@@ -61,6 +61,7 @@ CREATE FUNCTION @extschema@.harel__commit(
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
+    v_first bigint := 0;
     v_seq bigint;
     v_seqs bigint[] := '{}';
     v_idx integer;
@@ -69,6 +70,10 @@ DECLARE
 BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
+    END IF;
+    -- Not by the defaults of the columns: those of a node are as the extension has made them there.
+    IF (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL) AND @extschema@.harel__is_distributed() THEN
+        v_first := @extschema@.harel__first_seq();
     END IF;
 
     -- See harel__swap().
@@ -95,9 +100,9 @@ BEGIN
             ELSIF octet_length(p_emit_targets[i]) NOT BETWEEN 1 AND 1000 THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'target id', p_emit_targets[i]);
             END IF;
-            INSERT INTO @extschema@.outbox (target_id, event, source_id, version, ord, shard)
-            VALUES (p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i, v_shards[i])
-            RETURNING seq INTO v_seq;
+            v_seq := v_first + nextval('@extschema@.outbox_seq_seq');
+            INSERT INTO @extschema@.outbox (seq, target_id, event, source_id, version, ord, shard)
+            VALUES (v_seq, p_emit_targets[i], p_emit_events[i], p_id, p_old + 1, i, v_shards[i]);
             v_seqs[i] := v_seq;
         END LOOP;
     END IF;
@@ -122,8 +127,11 @@ BEGIN
             ELSIF (octet_length(p_spawn_children[i]) BETWEEN 1 AND 1000) IS NOT TRUE THEN
                 PERFORM @extschema@.harel__refuse_key(p_id, 'child id', p_spawn_children[i]);
             END IF;
-            INSERT INTO @extschema@.spawns (parent_id, child_id, root_path, context, version, ord, shard)
-            VALUES (p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i, v_shards[i]);
+            v_seq := v_first + nextval('@extschema@.spawns_seq_seq');
+            INSERT INTO @extschema@.spawns (seq, parent_id, child_id, root_path, context, version, ord, shard)
+            VALUES (
+                v_seq, p_id, p_spawn_children[i], p_spawn_root_paths[i], p_spawn_contexts[i], p_old + 1, i, v_shards[i]
+            );
         END LOOP;
     END IF;
 

@@ -24,15 +24,25 @@ CREATE FUNCTION @extschema@.harel__wake() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_is_part boolean := false;
 BEGIN
     -- To read it as a table would be to plan and carry out a query.
     IF pg_sequence_last_value('@extschema@.transport_asleep_until') > extract(epoch FROM clock_timestamp()) * 1000000 THEN
-        PERFORM pg_notify(@extschema@.harel_channel(), '');
+        IF starts_with(current_setting('application_name'), 'citus_internal') AND @extschema@.harel__is_distributed() THEN
+            EXECUTE 'SELECT t.transaction_number > 0 FROM get_current_transaction_id() t' INTO v_is_part;
+        END IF;
+        -- No transaction that has notified can be prepared, as the part of one over several nodes is in its end.
+        IF v_is_part IS NOT TRUE THEN
+            PERFORM pg_notify(@extschema@.harel_channel(), '');
+        END IF;
     END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__wake()
-IS 'Internal. Notifies the workers of a message that can be claimed, if one may be asleep.';
+IS
+'Internal. Notifies the workers of a message that can be claimed, if one may be asleep. In the part that another node of '
+'a cluster has in a transaction nothing is done: whoever began it calls this too.';
 REVOKE ALL ON FUNCTION @extschema@.harel__wake() FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__check_message(p_group_id text, p_event text, p_priority integer) RETURNS void

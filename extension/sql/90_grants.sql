@@ -10,6 +10,23 @@ DECLARE
     v_relation regclass;
     v_function regprocedure;
 BEGIN
+    -- The functions run with the rights of their caller, who therefore needs the tables too.
+    FOREACH v_relation IN ARRAY ARRAY[
+        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
+        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
+        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters',
+        '@extschema@.shards', '@extschema@.shard_receipts'
+    ]::regclass[] LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
+        IF p_access = 'worker' THEN
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', v_relation, p_role);
+        ELSIF p_access = 'reader' THEN
+            EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
+        END IF;
+    END LOOP;
+    IF p_access <> 'none' THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
+    END IF;
     FOREACH v_relation IN ARRAY ARRAY[
         '@extschema@.outbox_seq_seq', '@extschema@.spawns_seq_seq', '@extschema@.shards_joined',
         '@extschema@.transport_floor', '@extschema@.transport_tend_at', '@extschema@.transport_lift_at',
@@ -40,7 +57,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__grant_here(name, text)
-IS 'Internal. harel_grant(), on this node, of sequences and functions.';
+IS 'Internal. harel_grant(), on this node.';
 REVOKE ALL ON FUNCTION @extschema@.harel__grant_here(name, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__roles() RETURNS TABLE (name name, access text)
@@ -68,8 +85,6 @@ CREATE FUNCTION @extschema@.harel_grant(p_role name, p_access text DEFAULT 'work
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_relation regclass;
 BEGIN
     IF p_access IS NULL OR p_access NOT IN ('worker', 'reader', 'none') THEN
         RAISE EXCEPTION USING
@@ -97,24 +112,6 @@ BEGIN
     -- A store that others use is not to be dropped by mistake.
     IF p_access <> 'none' THEN
         PERFORM @extschema@.harel_protect();
-    END IF;
-
-    -- The functions run with the rights of their caller, who therefore needs the tables too.
-    FOREACH v_relation IN ARRAY ARRAY[
-        '@extschema@.executions', '@extschema@.outbox', '@extschema@.processed_events',
-        '@extschema@.timers', '@extschema@.spawns', '@extschema@.trace',
-        '@extschema@.transport_groups', '@extschema@.transport_messages', '@extschema@.dead_letters',
-        '@extschema@.shards', '@extschema@.shard_receipts'
-    ]::regclass[] LOOP
-        EXECUTE format('REVOKE ALL ON %s FROM %I', v_relation, p_role);
-        IF p_access = 'worker' THEN
-            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', v_relation, p_role);
-        ELSIF p_access = 'reader' THEN
-            EXECUTE format('GRANT SELECT ON %s TO %I', v_relation, p_role);
-        END IF;
-    END LOOP;
-    IF p_access <> 'none' THEN
-        EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', '@extschema@'::regnamespace, p_role);
     END IF;
 
     PERFORM @extschema@.harel__grant_here(p_role, p_access);

@@ -20,20 +20,20 @@ REVOKE ALL ON FUNCTION @extschema@.harel__is_distributed() FROM PUBLIC;
 
 -- Each node counts for itself, from 1. With the number of the node before it a seq names one row of all nodes; it says
 -- nothing of the order, which version and ord keep.
-CREATE FUNCTION @extschema@.harel__next_seq(p_sequence regclass) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+CREATE FUNCTION @extschema@.harel__first_seq() RETURNS bigint
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_node integer;
 BEGIN
     EXECUTE 'SELECT l.groupid FROM pg_dist_local_group l' INTO v_node;
-    RETURN v_node::bigint << 48 | nextval(p_sequence);
+    RETURN v_node::bigint << 48;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__next_seq(regclass)
-IS 'Internal. A number that no other node of the cluster gives.';
-REVOKE ALL ON FUNCTION @extschema@.harel__next_seq(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION @extschema@.harel__first_seq()
+IS 'Internal. What this node of a cluster adds to each seq, so that no other gives the same: 0 on the coordinator.';
+REVOKE ALL ON FUNCTION @extschema@.harel__first_seq() FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__on_other_nodes(p_command text) RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -46,14 +46,15 @@ BEGIN
         'SELECT min(format(''%s:%s: %s'', w.nodename, w.nodeport, w.result)) FROM run_command_on_workers($1) w '
         'WHERE NOT w.success'
     INTO v_failure
-    USING 'SET citus.enable_ddl_propagation = off; ' || p_command;
+    -- As one statement: of several only the failure of the first would be seen.
+    USING format('DO %L', 'BEGIN SET LOCAL citus.enable_ddl_propagation = off; ' || p_command || '; END');
     RETURN v_failure;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__on_other_nodes(text)
 IS
-'Internal. Carries out a command on each node but this one, each in a transaction of its own; returns what one says that '
-'failed, or NULL.';
+'Internal. Carries out a command of PL/pgSQL on each node but this one, each in a transaction of its own; returns what '
+'one says that failed, or NULL.';
 REVOKE ALL ON FUNCTION @extschema@.harel__on_other_nodes(text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__grant_elsewhere(p_role name, p_access text) RETURNS void
@@ -62,7 +63,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_failure text := @extschema@.harel__on_other_nodes(
-        format('SELECT @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
+        format('PERFORM @extschema@.harel__grant_here(%L, %L)', p_role, p_access)
     );
 BEGIN
     IF v_failure IS NOT NULL THEN
@@ -210,7 +211,7 @@ BEGIN
     v_failure := @extschema@.harel__on_other_nodes((
         SELECT format(
             'CREATE SCHEMA IF NOT EXISTS %1$s; CREATE EXTENSION IF NOT EXISTS harel SCHEMA %1$s VERSION %2$L; '
-            'SELECT %1$s.harel__prepare_node()',
+            'ALTER EXTENSION harel UPDATE TO %2$L; PERFORM %1$s.harel__prepare_node()',
             e.extnamespace::regnamespace, e.extversion
         )
         FROM pg_extension e
@@ -221,7 +222,7 @@ BEGIN
             ERRCODE = 'ST017',
             MESSAGE = 'the store cannot be distributed',
             DETAIL = left(v_failure, 300),
-            HINT = 'Install the files of this version of harel on every node.';
+            HINT = 'Every node must be there and have the files of this version of harel.';
     END IF;
     FOR v_role IN SELECT * FROM @extschema@.harel__roles() LOOP
         PERFORM @extschema@.harel__grant_elsewhere(v_role.name, v_role.access);
@@ -238,12 +239,10 @@ BEGIN
     ALTER TABLE @extschema@.outbox
         DROP CONSTRAINT outbox_pkey,
         ADD CONSTRAINT outbox_pkey PRIMARY KEY (source_id, version, ord, seq),
-        ALTER COLUMN source_id SET DEFAULT '',
-        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.outbox_seq_seq');
+        ALTER COLUMN source_id SET DEFAULT '';
     ALTER TABLE @extschema@.spawns
         DROP CONSTRAINT spawns_pkey,
-        ADD CONSTRAINT spawns_pkey PRIMARY KEY (parent_id, version, ord, seq),
-        ALTER COLUMN seq SET DEFAULT @extschema@.harel__next_seq('@extschema@.spawns_seq_seq');
+        ADD CONSTRAINT spawns_pkey PRIMARY KEY (parent_id, version, ord, seq);
     ALTER TABLE @extschema@.dead_letters
         DROP CONSTRAINT dead_letters_pkey,
         ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (group_id, id);
@@ -253,10 +252,21 @@ BEGIN
         ['timers', 'execution_id'], ['spawns', 'parent_id'], ['trace', 'execution_id'],
         ['transport_groups', 'group_id'], ['transport_messages', 'group_id'], ['dead_letters', 'group_id']
     ] LOOP
-        -- One that was distributed before is taken as it is.
-        EXECUTE 'SELECT true FROM pg_dist_partition p WHERE p.logicalrelid = $1'
-        INTO v_done USING ('@extschema@.' || v_table[1])::regclass;
+        -- One that was distributed before is taken as it is, if its rows lie where those of their execution do.
+        EXECUTE
+            'SELECT p.partmethod = ''h'' AND column_to_column_name(p.logicalrelid, p.partkey) = $2 '
+            'AND ($1 = $3 OR p.colocationid = (SELECT e.colocationid FROM pg_dist_partition e WHERE e.logicalrelid = $3)) '
+            'FROM pg_dist_partition p WHERE p.logicalrelid = $1 AND (p.partmethod = ''h'' OR p.repmodel = ''t'')'
+        INTO v_done
+        USING ('@extschema@.' || v_table[1])::regclass, v_table[2], '@extschema@.executions'::regclass;
         CONTINUE WHEN v_done;
+        IF NOT v_done THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'ST017',
+                MESSAGE = 'the store cannot be distributed',
+                DETAIL = format('The table %s is distributed already, in another way.', v_table[1]),
+                HINT = 'Copy the rows into a store in another database and distribute that.';
+        END IF;
         IF v_table[1] = 'executions' THEN
             EXECUTE 'SELECT create_distributed_table($1, $2, shard_count => $3, colocate_with => ''none'')'
             USING '@extschema@.executions'::regclass, 'id', p_shards;

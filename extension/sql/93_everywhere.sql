@@ -227,6 +227,7 @@ BEGIN
     LOOP
         PERFORM FROM @extschema@.harel__enqueue_group(v_group.group_id, v_group.events, v_group.priority, p_now);
     END LOOP;
+    PERFORM @extschema@.harel__wake();
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__everywhere_publish(text[], text[], integer[], double precision)
@@ -381,6 +382,9 @@ BEGIN
         v_targets := '{}';
         v_events := '{}';
     END LOOP;
+    IF v_moved > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_moved;
 END
 $$;
@@ -448,6 +452,9 @@ BEGIN
     LOOP
         PERFORM FROM @extschema@.harel__drop_spawns(v_parent, v_dropped);
     END LOOP;
+    IF v_seqs <> '{}' THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN cardinality(v_seqs);
 END
 $$;
@@ -480,6 +487,9 @@ BEGIN
         SELECT x.* INTO v_count FROM @extschema@.harel__fire_timers_of(v_id, p_now, p_limit - v_fired) x;
         v_fired := v_fired + v_count;
     END LOOP;
+    IF v_fired > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_fired;
 END
 $$;
@@ -537,6 +547,9 @@ BEGIN
         SELECT x.* INTO v_changed FROM @extschema@.harel__control_execution(v_id, p_to, p_strict, v_now) x;
         v_any := v_any OR v_changed;
     END LOOP;
+    IF v_any THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_any;
 END
 $$;
@@ -665,6 +678,9 @@ BEGIN
         SELECT x.* INTO v_driven FROM @extschema@.harel__redrive_group(v_group.group_id, v_group.ids, p_now) x;
         v_count := v_count + v_driven;
     END LOOP;
+    IF v_count > 0 THEN
+        PERFORM @extschema@.harel__wake();
+    END IF;
     RETURN v_count;
 END
 $$;

@@ -28,6 +28,7 @@ from .engine import _spans
 from .engine.aio_store import AsyncPostgresStore
 from .engine.aio_transport import AsyncPostgresTransport
 from .engine.execution import Execution, Status
+from .engine.store._base import is_loss_of_node
 from .engine.store._connect import connect_options
 from .engine.transport import Completed, Completion, Delivery, Lease, PostgresTransport
 from .machine import Machine, Step
@@ -467,7 +468,9 @@ class Worker:
         while True:
             try:
                 return await call(*args)
-            except psycopg.OperationalError as error:
+            except psycopg.Error as error:
+                if not isinstance(error, psycopg.OperationalError) and not is_loss_of_node(error):
+                    raise
                 log.warning("the database does not answer: %s", " ".join(str(error).split()))
             if until_stopped and self._stopping.is_set():
                 raise _StoppedError

@@ -143,7 +143,7 @@ def publish(log: Log, dsn: str) -> None:
                     seen[case] += 1
                 transport.publish_many(messages)
             return
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, psycopg.InternalError):
             continue
 
 
@@ -152,8 +152,8 @@ def drained(log: Log, dsn: str) -> bool:
     try:
         with psycopg.connect(dsn) as session:
             [(empty,)] = session.execute(
-                "SELECT NOT EXISTS (SELECT FROM transport_groups) AND EXISTS (SELECT FROM executions)"
+                "SELECT NOT EXISTS (SELECT 1 FROM transport_groups) AND EXISTS (SELECT 1 FROM executions)"
             )
             return bool(empty)
-    except psycopg.OperationalError:
+    except (psycopg.OperationalError, psycopg.InternalError):
         return False

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from ...spec.states import Event
 from .. import _spans
 from ..execution import Execution
-from ..store._base import translated
+from ..store._base import is_loss_of_node, translated
 from ..store._calls import Call, CallsOfSchema
 from ..store._install import check_version, create_store, find_store, find_version, names_commits, not_installed
 
@@ -131,7 +131,8 @@ async def run_on(connection: Any, call: Call[Result]) -> Result:
             with suppress(Exception):
                 await connection.rollback()
         _raise_own(error)
-        if commits and isinstance(error, Exception) and getattr(connection, "closed", False):
+        lost = getattr(connection, "closed", False) or is_loss_of_node(error)
+        if commits and isinstance(error, Exception) and lost:
             raise AnswerLost(error) from error
         raise
     return call.decode(rows)

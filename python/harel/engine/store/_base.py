@@ -174,4 +174,15 @@ def is_serialization_failure(error: BaseException) -> bool:
     return "40001" in (getattr(error, "sqlstate", None), getattr(error, "pgcode", None))
 
 
+def is_loss_of_node(error: BaseException) -> bool:
+    """Whether the server lost its connection to another one, which may have done its part of the call.
+
+    A node of Citus says so by the SQLSTATE of internal errors, and by where it was.
+    """
+    diag: Any = getattr(error, "diag", None)
+    return getattr(error, "sqlstate", None) == "XX000" and "while executing command on" in (
+        getattr(diag, "context", None) or ""
+    )
+
+
 TraceEntry = Mapping[str, Any]

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from ...spec.states import Event
 from .. import _spans
 from ..execution import Execution
-from ._base import translated
+from ._base import is_loss_of_node, translated
 from ._calls import Call, CallsOfSchema
 from ._install import check_version, create_store, find_store, find_version, names_commits, not_installed
 
@@ -132,7 +132,8 @@ def run_on(connection: Any, call: Call[Result]) -> Result:
             with suppress(Exception):
                 connection.rollback()
         _raise_own(error)
-        if commits and isinstance(error, Exception) and getattr(connection, "closed", False):
+        lost = getattr(connection, "closed", False) or is_loss_of_node(error)
+        if commits and isinstance(error, Exception) and lost:
             raise AnswerLost(error) from error
         raise
     return call.decode(rows)
