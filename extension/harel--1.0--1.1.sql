@@ -6103,14 +6103,20 @@ REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 -- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
 -- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
 
--- A marker that every node has, and that costs a look into a cache: Citus makes the indexes of a table wherever it makes
--- the table.
+-- Without Citus it costs a look into a cache. The catalog of Citus is on every node, also on one that joins later, where
+-- the tables themselves are as the extension makes them. Of them this is the one that is spread last.
 CREATE OR REPLACE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_distributed boolean := false;
 BEGIN
-    RETURN to_regclass('@extschema@.outbox_by_seq') IS NOT NULL;
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT true FROM pg_dist_partition p WHERE p.logicalrelid = $1 AND p.partmethod = ''h'''
+        INTO v_distributed USING '@extschema@.dead_letters'::regclass;
+    END IF;
+    RETURN v_distributed IS TRUE;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__is_distributed()
