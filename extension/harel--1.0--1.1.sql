@@ -840,8 +840,12 @@ BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
     END IF;
-    -- Not by the defaults of the columns: those of a node are as the extension has made them there.
-    IF (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL) AND @extschema@.harel__is_distributed() THEN
+    -- Not by the defaults of the columns: those of a node are as the extension has made them there. Where there is no Citus,
+    -- the function that knows need not be asked.
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL
+        AND (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL)
+        AND @extschema@.harel__is_distributed()
+    THEN
         v_first := @extschema@.harel__first_seq();
     END IF;
 
@@ -1048,8 +1052,9 @@ COMMENT ON FUNCTION @extschema@.harel__lock_new_trace(text)
 IS 'Internal. Waits for the other writers of the trace of an execution that has no row yet.';
 REVOKE ALL ON FUNCTION @extschema@.harel__lock_new_trace(text) FROM PUBLIC;
 
-CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_trace(p_id text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+-- Volatile, or the planner would call it to know what it returns.
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_trace(p_id text) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -1077,12 +1082,30 @@ BEGIN
             DETAIL = format('Execution %L: the cap is %s.', p_id, p_max),
             HINT = 'Pass the number of entries to keep, or 0 or NULL to keep all.';
     END IF;
-    SELECT t.idx INTO v_idx FROM @extschema@.trace t WHERE t.execution_id = p_id ORDER BY t.idx DESC LIMIT 1;
-    IF v_idx = 2147483647 THEN
-        PERFORM @extschema@.harel__refuse_trace(p_id);
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NULL THEN
+        INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at)
+        VALUES (
+            p_id,
+            coalesce(1 + (
+                SELECT CASE WHEN t.idx < 2147483647 THEN t.idx ELSE @extschema@.harel__refuse_trace(p_id) END
+                FROM @extschema@.trace t
+                WHERE t.execution_id = p_id
+                ORDER BY t.idx DESC
+                LIMIT 1
+            ), 0),
+            p_entry,
+            now()
+        )
+        RETURNING idx INTO v_idx;
+    ELSE
+        -- Citus takes no query within an INSERT.
+        SELECT t.idx INTO v_idx FROM @extschema@.trace t WHERE t.execution_id = p_id ORDER BY t.idx DESC LIMIT 1;
+        IF v_idx = 2147483647 THEN
+            PERFORM @extschema@.harel__refuse_trace(p_id);
+        END IF;
+        v_idx := coalesce(v_idx + 1, 0);
+        INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at) VALUES (p_id, v_idx, p_entry, now());
     END IF;
-    v_idx := coalesce(v_idx + 1, 0);
-    INSERT INTO @extschema@.trace (execution_id, idx, entry, recorded_at) VALUES (p_id, v_idx, p_entry, now());
     -- Each entry pushes out the one p_max numbers before it. More go only where the cap was lowered or a number is
     -- missing: the newest of them is looked for first, because to delete a range that is open to below is to step
     -- over everything that was pushed out since the last vacuum.

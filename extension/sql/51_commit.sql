@@ -71,8 +71,12 @@ BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
     END IF;
-    -- Not by the defaults of the columns: those of a node are as the extension has made them there.
-    IF (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL) AND @extschema@.harel__is_distributed() THEN
+    -- Not by the defaults of the columns: those of a node are as the extension has made them there. Where there is no Citus,
+    -- the function that knows need not be asked.
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL
+        AND (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL)
+        AND @extschema@.harel__is_distributed()
+    THEN
         v_first := @extschema@.harel__first_seq();
     END IF;
 
