@@ -36,8 +36,8 @@ ADD COLUMN IF NOT EXISTS version integer NOT NULL DEFAULT 0,
 ADD COLUMN IF NOT EXISTS ord integer NOT NULL DEFAULT 0;
 COMMENT ON COLUMN @extschema@.spawns.version
 IS
-'The version that the parent came to by the commit that asked for the child; 0 where it was written before version 1.1, '
-'or in another program.';
+'The version that the parent came to by the commit that asked for the child; 0 where it was written before version '
+'1.1, or in another program.';
 COMMENT ON COLUMN @extschema@.spawns.ord
 IS 'The place of the child among those that its commit asked for, from 1.';
 ALTER TABLE @extschema@.outbox ADD COLUMN IF NOT EXISTS shard text COLLATE "C";
@@ -695,8 +695,8 @@ BEGIN
             p_commit_id
         )
         ON CONFLICT (id) DO NOTHING;
-        -- Behind the lock that the INSERT takes on the table: see harel_join_shards(). The register is a tenth of the price
-        -- of a look into the table of shards.
+        -- Behind the lock that the INSERT takes on the table: see harel_join_shards(). The register is a tenth of the
+        -- price of a look into the table of shards.
         IF FOUND AND pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
             PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_id]);
         END IF;
@@ -840,8 +840,8 @@ BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
     END IF;
-    -- Not by the defaults of the columns: those of a node are as the extension has made them there. Where there is no Citus,
-    -- the function that knows need not be asked.
+    -- Not by the defaults of the columns: those of a node are as the extension has made them there. Where there is no
+    -- Citus, the function that knows need not be asked.
     IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL
         AND (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL)
         AND @extschema@.harel__is_distributed()
@@ -854,9 +854,9 @@ BEGIN
         v_is_shard := pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL;
     END IF;
 
-    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The shape
-    -- of each list is tested here and again by harel__check_list() before it raises: to call that for every list of every
-    -- commit would cost as much as an INSERT.
+    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The
+    -- shape of each list is tested here and again by harel__check_list() before it raises: to call that for every list
+    -- of every commit would cost as much as an INSERT.
     IF p_emit_events IS NOT NULL OR p_emit_targets IS NOT NULL THEN
         IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
             OR array_ndims(p_emit_events) <> 1
@@ -2843,8 +2843,8 @@ REVOKE ALL ON FUNCTION @extschema@.harel_flow(text, integer, double precision) F
 -- or a scalar subquery, leaves only the search by the key.
 --
 -- What is forbidden costs so much, where nothing else can be done, that PostgreSQL before 18 would compile the plan for
--- it at every call (JIT), which takes a hundred times as long as to carry it out: who forbids something forbids that too,
--- but for the functions that only ever look up a row by its key.
+-- it at every call (JIT), which takes a hundred times as long as to carry it out: who forbids something forbids that
+-- too, but for the functions that only ever look up a row by its key.
 
 CREATE OR REPLACE FUNCTION @extschema@.harel_channel() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -2880,8 +2880,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__wake()
 IS
-'Internal. Notifies the workers of a message that can be claimed, if one may be asleep. In the part that another node of '
-'a cluster has in a transaction nothing is done: whoever began it calls this too.';
+'Internal. Notifies the workers of a message that can be claimed, if one may be asleep. In the part that another node '
+'of a cluster has in a transaction nothing is done: whoever began it calls this too.';
 REVOKE ALL ON FUNCTION @extschema@.harel__wake() FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__check_message(p_group_id text, p_event text, p_priority integer) RETURNS void
@@ -5473,7 +5473,8 @@ BEGIN
         RETURN false;
     END IF;
 
-    -- Commits look for shards once they have locked one of these tables: each has either been seen here or sees the map.
+    -- Commits look for shards once they have locked one of these tables: each has either been seen here or sees the
+    -- map.
     LOCK TABLE @extschema@.executions IN EXCLUSIVE MODE;
     LOCK TABLE @extschema@.outbox IN EXCLUSIVE MODE;
     LOCK TABLE @extschema@.spawns IN EXCLUSIVE MODE;
@@ -6117,8 +6118,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
 IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
-'A store that others use is protected from DROP EXTENSION: see harel_protect(). Of a store on several nodes it is to be '
-'called on the coordinator, and again after a node was added. Raises ST009.';
+'A store that others use is protected from DROP EXTENSION: see harel_protect(). Of a store on several nodes it is to '
+'be called on the coordinator, and again after a node was added. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 -- The store spread over the nodes of a Citus cluster. All rows of an execution lie on one node, found by its id: the
 -- functions that take the id run there as a whole, in one statement and without a second phase. Those that look over
@@ -6126,8 +6127,8 @@ REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 -- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
 -- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
 
--- Without Citus it costs a look into a cache. The catalog of Citus is on every node, also on one that joins later, where
--- the tables themselves are as the extension makes them. Of them this is the one that is spread last.
+-- Without Citus it costs a look into a cache. The catalog of Citus is on every node, also on one that joins later,
+-- where the tables themselves are as the extension makes them. Of them this is the one that is spread last.
 CREATE OR REPLACE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -6235,9 +6236,9 @@ COMMENT ON FUNCTION @extschema@.harel__delegated()
 IS 'Internal. The functions that run on the node of the id that is their first argument.';
 REVOKE ALL ON FUNCTION @extschema@.harel__delegated() FROM PUBLIC;
 
--- Of a plan for all arguments Citus (13.2) makes a new one for the shard at each call, and keeps it: a session of a node
--- would grow by 100 KB with every commit. And what only reads needs no transaction on the other nodes, which would be two
--- more round trips.
+-- Of a plan for all arguments Citus (13.2) makes a new one for the shard at each call, and keeps it: a session of a
+-- node would grow by 100 KB with every commit. And what only reads needs no transaction on the other nodes, which would
+-- be two more round trips.
 CREATE OR REPLACE FUNCTION @extschema@.harel__prepare_node() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -6418,15 +6419,15 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_distribute(integer)
 IS
-'Spreads the store, empty or not, over the nodes of a Citus cluster by the ids of the executions, in so many shards. To '
-'be called once, on the coordinator, by the owner of the store; nobody commits meanwhile. Afterwards each call works on '
-'any node. Raises ST008, and ST017 where Citus is not there or the store is distributed already.';
+'Spreads the store, empty or not, over the nodes of a Citus cluster by the ids of the executions, in so many shards. '
+'To be called once, on the coordinator, by the owner of the store; nobody commits meanwhile. Afterwards each call '
+'works on any node. Raises ST008, and ST017 where Citus is not there or the store is distributed already.';
 REVOKE ALL ON FUNCTION @extschema@.harel_distribute(integer) FROM PUBLIC;
 -- What a store does that is spread over several nodes. First what is done for one execution: harel_distribute() sends
--- these to the node that has its rows, where each statement must name the id, by the column that rows are spread by, and
--- touches nothing of another. They are called from a FROM clause with the id as their first argument, and with custom
--- plans only, or Citus would not send them. A statement that looks for the rows of an id in one table, and holds nothing
--- else, it plans in a third of the time of any other.
+-- these to the node that has its rows, where each statement must name the id, by the column that rows are spread by,
+-- and touches nothing of another. They are called from a FROM clause with the id as their first argument, and with
+-- custom plans only, or Citus would not send them. A statement that looks for the rows of an id in one table, and holds
+-- nothing else, it plans in a third of the time of any other.
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__bury_group(
     p_group_id text, p_reason text, p_all boolean, p_now double precision
@@ -6565,12 +6566,14 @@ COMMENT ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) IS
 'Internal. harel_claim(), or harel_next() where p_load, of one group that may be available: whether its message is '
-'given, was delivered too often, or the group is taken, buried or suspended, or leased for an execution that is unknown.';
+'given, was delivered too often, or the group is taken, buried or suspended, or leased for an execution that is '
+'unknown.';
 REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) FROM PUBLIC;
 
-CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision) RETURNS void
+CREATE OR REPLACE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision)
+RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -6885,8 +6888,9 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__receive_child(text, text, text, integer, text, text, boolean, double precision)
 IS 'Internal. Creates a child execution, if its id is free, with its Start event in the queue.';
-REVOKE ALL ON FUNCTION @extschema@.harel__receive_child(text, text, text, integer, text, text, boolean, double precision)
-FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__receive_child(
+    text, text, text, integer, text, text, boolean, double precision
+) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__fire_timers_of(p_execution_id text, p_now double precision, p_limit integer)
 RETURNS integer
@@ -7099,8 +7103,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__forget_events(text, text[])
 IS 'Internal. Removes events of one execution from the ledger; returns how many.';
 REVOKE ALL ON FUNCTION @extschema@.harel__forget_events(text, text[]) FROM PUBLIC;
--- What is done over all executions of a store that is spread over several nodes. Each of these stands in for the function
--- of its name: a query over all nodes finds the ids, and then the node of each does the work, in one transaction.
+-- What is done over all executions of a store that is spread over several nodes. Each of these stands in for the
+-- function of its name: a query over all nodes finds the ids, and then the node of each does the work, in one
+-- transaction.
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__everywhere_next(
     p_worker text,
@@ -7133,8 +7138,8 @@ BEGIN
     deadline := v_now + p_visibility;
     token := gen_random_uuid();
     WHILE v_given < p_limit LOOP
-        -- Some more than are wanted, as others look at the same moment. Those of one moment by their numbers, which begin
-        -- at the time.
+        -- Some more than are wanted, as others look at the same moment. Those of one moment by their numbers, which
+        -- begin at the time.
         SELECT array_agg(c.group_id ORDER BY c.is_urgent DESC, c.urgency DESC, c.available_at, c.head)
         INTO v_candidates
         FROM (

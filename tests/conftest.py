@@ -107,7 +107,7 @@ def _shared_on_cluster() -> Iterator["psycopg.Connection[Any]"]:
 
 @pytest.fixture
 def rolled_back(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
-    """As `postgresql`, for tests that leave nothing behind: on a cluster, where a database takes long, they share one."""
+    """As `postgresql`, for tests that leave nothing behind: on a cluster, where databases take long, they share one."""
     connection: psycopg.Connection[Any]
     connection = request.getfixturevalue("_shared_on_cluster" if SHARDS else "_on_one_server")
     return connection
@@ -119,7 +119,6 @@ def postgresql(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
     connection: psycopg.Connection[Any]
     connection = request.getfixturevalue("_on_cluster" if SHARDS else "_on_one_server")
     return connection
-
 
 
 @pytest.fixture(scope="session")

@@ -99,8 +99,8 @@ COMMENT ON COLUMN @extschema@.spawns.context
 IS 'The context that the child starts with, as JSON text.';
 COMMENT ON COLUMN @extschema@.spawns.version
 IS
-'The version that the parent came to by the commit that asked for the child; 0 where it was written before version 1.1, '
-'or in another program.';
+'The version that the parent came to by the commit that asked for the child; 0 where it was written before version '
+'1.1, or in another program.';
 COMMENT ON COLUMN @extschema@.spawns.ord
 IS 'The place of the child among those that its commit asked for, from 1.';
 COMMENT ON COLUMN @extschema@.spawns.shard

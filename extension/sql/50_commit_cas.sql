@@ -184,8 +184,8 @@ BEGIN
             p_commit_id
         )
         ON CONFLICT (id) DO NOTHING;
-        -- Behind the lock that the INSERT takes on the table: see harel_join_shards(). The register is a tenth of the price
-        -- of a look into the table of shards.
+        -- Behind the lock that the INSERT takes on the table: see harel_join_shards(). The register is a tenth of the
+        -- price of a look into the table of shards.
         IF FOUND AND pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL THEN
             PERFORM @extschema@.harel__refuse_elsewhere(ARRAY[p_id]);
         END IF;

@@ -71,8 +71,8 @@ BEGIN
     IF NOT @extschema@.harel__swap(p_id, p_defn, p_data, p_old, p_event, p_commit_id) THEN
         RETURN NULL;
     END IF;
-    -- Not by the defaults of the columns: those of a node are as the extension has made them there. Where there is no Citus,
-    -- the function that knows need not be asked.
+    -- Not by the defaults of the columns: those of a node are as the extension has made them there. Where there is no
+    -- Citus, the function that knows need not be asked.
     IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL
         AND (p_emit_events IS NOT NULL OR p_spawn_children IS NOT NULL)
         AND @extschema@.harel__is_distributed()
@@ -85,9 +85,9 @@ BEGIN
         v_is_shard := pg_sequence_last_value('@extschema@.shards_joined') IS NOT NULL;
     END IF;
 
-    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The shape
-    -- of each list is tested here and again by harel__check_list() before it raises: to call that for every list of every
-    -- commit would cost as much as an INSERT.
+    -- For the handful of rows of one commit, a loop over plain INSERTs is faster than one INSERT from unnest(). The
+    -- shape of each list is tested here and again by harel__check_list() before it raises: to call that for every list
+    -- of every commit would cost as much as an INSERT.
     IF p_emit_events IS NOT NULL OR p_emit_targets IS NOT NULL THEN
         IF array_dims(p_emit_targets) IS DISTINCT FROM array_dims(p_emit_events)
             OR array_ndims(p_emit_events) <> 1

@@ -4,8 +4,8 @@
 -- or a scalar subquery, leaves only the search by the key.
 --
 -- What is forbidden costs so much, where nothing else can be done, that PostgreSQL before 18 would compile the plan for
--- it at every call (JIT), which takes a hundred times as long as to carry it out: who forbids something forbids that too,
--- but for the functions that only ever look up a row by its key.
+-- it at every call (JIT), which takes a hundred times as long as to carry it out: who forbids something forbids that
+-- too, but for the functions that only ever look up a row by its key.
 
 CREATE FUNCTION @extschema@.harel_channel() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -41,8 +41,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__wake()
 IS
-'Internal. Notifies the workers of a message that can be claimed, if one may be asleep. In the part that another node of '
-'a cluster has in a transaction nothing is done: whoever began it calls this too.';
+'Internal. Notifies the workers of a message that can be claimed, if one may be asleep. In the part that another node '
+'of a cluster has in a transaction nothing is done: whoever began it calls this too.';
 REVOKE ALL ON FUNCTION @extschema@.harel__wake() FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__check_message(p_group_id text, p_event text, p_priority integer) RETURNS void

@@ -202,7 +202,8 @@ BEGIN
         RETURN false;
     END IF;
 
-    -- Commits look for shards once they have locked one of these tables: each has either been seen here or sees the map.
+    -- Commits look for shards once they have locked one of these tables: each has either been seen here or sees the
+    -- map.
     LOCK TABLE @extschema@.executions IN EXCLUSIVE MODE;
     LOCK TABLE @extschema@.outbox IN EXCLUSIVE MODE;
     LOCK TABLE @extschema@.spawns IN EXCLUSIVE MODE;

@@ -120,6 +120,6 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_grant(name, text)
 IS
 'Gives a role exactly this access to the store: worker (loads, lists and commits), reader (loads and lists) or none. '
-'A store that others use is protected from DROP EXTENSION: see harel_protect(). Of a store on several nodes it is to be '
-'called on the coordinator, and again after a node was added. Raises ST009.';
+'A store that others use is protected from DROP EXTENSION: see harel_protect(). Of a store on several nodes it is to '
+'be called on the coordinator, and again after a node was added. Raises ST009.';
 REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;

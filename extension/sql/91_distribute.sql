@@ -4,8 +4,8 @@
 -- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
 -- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
 
--- Without Citus it costs a look into a cache. The catalog of Citus is on every node, also on one that joins later, where
--- the tables themselves are as the extension makes them. Of them this is the one that is spread last.
+-- Without Citus it costs a look into a cache. The catalog of Citus is on every node, also on one that joins later,
+-- where the tables themselves are as the extension makes them. Of them this is the one that is spread last.
 CREATE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -113,9 +113,9 @@ COMMENT ON FUNCTION @extschema@.harel__delegated()
 IS 'Internal. The functions that run on the node of the id that is their first argument.';
 REVOKE ALL ON FUNCTION @extschema@.harel__delegated() FROM PUBLIC;
 
--- Of a plan for all arguments Citus (13.2) makes a new one for the shard at each call, and keeps it: a session of a node
--- would grow by 100 KB with every commit. And what only reads needs no transaction on the other nodes, which would be two
--- more round trips.
+-- Of a plan for all arguments Citus (13.2) makes a new one for the shard at each call, and keeps it: a session of a
+-- node would grow by 100 KB with every commit. And what only reads needs no transaction on the other nodes, which would
+-- be two more round trips.
 CREATE FUNCTION @extschema@.harel__prepare_node() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -296,7 +296,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_distribute(integer)
 IS
-'Spreads the store, empty or not, over the nodes of a Citus cluster by the ids of the executions, in so many shards. To '
-'be called once, on the coordinator, by the owner of the store; nobody commits meanwhile. Afterwards each call works on '
-'any node. Raises ST008, and ST017 where Citus is not there or the store is distributed already.';
+'Spreads the store, empty or not, over the nodes of a Citus cluster by the ids of the executions, in so many shards. '
+'To be called once, on the coordinator, by the owner of the store; nobody commits meanwhile. Afterwards each call '
+'works on any node. Raises ST008, and ST017 where Citus is not there or the store is distributed already.';
 REVOKE ALL ON FUNCTION @extschema@.harel_distribute(integer) FROM PUBLIC;

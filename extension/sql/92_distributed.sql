@@ -1,8 +1,8 @@
 -- What a store does that is spread over several nodes. First what is done for one execution: harel_distribute() sends
--- these to the node that has its rows, where each statement must name the id, by the column that rows are spread by, and
--- touches nothing of another. They are called from a FROM clause with the id as their first argument, and with custom
--- plans only, or Citus would not send them. A statement that looks for the rows of an id in one table, and holds nothing
--- else, it plans in a third of the time of any other.
+-- these to the node that has its rows, where each statement must name the id, by the column that rows are spread by,
+-- and touches nothing of another. They are called from a FROM clause with the id as their first argument, and with
+-- custom plans only, or Citus would not send them. A statement that looks for the rows of an id in one table, and holds
+-- nothing else, it plans in a third of the time of any other.
 
 CREATE FUNCTION @extschema@.harel__bury_group(
     p_group_id text, p_reason text, p_all boolean, p_now double precision
@@ -141,12 +141,14 @@ COMMENT ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) IS
 'Internal. harel_claim(), or harel_next() where p_load, of one group that may be available: whether its message is '
-'given, was delivered too often, or the group is taken, buried or suspended, or leased for an execution that is unknown.';
+'given, was delivered too often, or the group is taken, buried or suspended, or leased for an execution that is '
+'unknown.';
 REVOKE ALL ON FUNCTION @extschema@.harel__claim_group(
     text, text, double precision, integer, integer, boolean, uuid, double precision
 ) FROM PUBLIC;
 
-CREATE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision) RETURNS void
+CREATE FUNCTION @extschema@.harel__refuse_group(p_group_id text, p_expected boolean, p_now double precision)
+RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -461,8 +463,9 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__receive_child(text, text, text, integer, text, text, boolean, double precision)
 IS 'Internal. Creates a child execution, if its id is free, with its Start event in the queue.';
-REVOKE ALL ON FUNCTION @extschema@.harel__receive_child(text, text, text, integer, text, text, boolean, double precision)
-FROM PUBLIC;
+REVOKE ALL ON FUNCTION @extschema@.harel__receive_child(
+    text, text, text, integer, text, text, boolean, double precision
+) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__fire_timers_of(p_execution_id text, p_now double precision, p_limit integer)
 RETURNS integer

@@ -1,5 +1,6 @@
--- What is done over all executions of a store that is spread over several nodes. Each of these stands in for the function
--- of its name: a query over all nodes finds the ids, and then the node of each does the work, in one transaction.
+-- What is done over all executions of a store that is spread over several nodes. Each of these stands in for the
+-- function of its name: a query over all nodes finds the ids, and then the node of each does the work, in one
+-- transaction.
 
 CREATE FUNCTION @extschema@.harel__everywhere_next(
     p_worker text,
@@ -32,8 +33,8 @@ BEGIN
     deadline := v_now + p_visibility;
     token := gen_random_uuid();
     WHILE v_given < p_limit LOOP
-        -- Some more than are wanted, as others look at the same moment. Those of one moment by their numbers, which begin
-        -- at the time.
+        -- Some more than are wanted, as others look at the same moment. Those of one moment by their numbers, which
+        -- begin at the time.
         SELECT array_agg(c.group_id ORDER BY c.is_urgent DESC, c.urgency DESC, c.available_at, c.head)
         INTO v_candidates
         FROM (

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from calls import FUNCTIONS, STORE, call
+import calls
 
 ROWS = 20000
 OTHERS = 4000
@@ -607,19 +607,19 @@ def test_no_claim_steps_over_what_is_gone(queue: Plans, priority: int) -> None:
 
 def test_no_plan_is_compiled(explained: psycopg.Connection) -> None:
     """What is forbidden, and cannot be avoided, costs so much before PostgreSQL 18 that the plan would be compiled."""
-    explained.execute(STORE)
+    explained.execute(calls.STORE)
     plans = listen(explained)
     explained.execute("SET auto_explain.log_settings = on; SET jit_above_cost = 100000; SET jit = on")
     seen = 0
-    for name, function in FUNCTIONS.items():
+    for name, function in calls.FUNCTIONS.items():
         # There is nothing to adopt, and nowhere to spread the store over.
         with suppress(psycopg.DatabaseError), explained.transaction(force_rollback=True):
-            plans.of(call(name, function.arguments))
+            plans.of(calls.call(name, function.arguments))
         for text in plans.notices:
             seen += 1
             cost = max((float(cost) for cost in re.findall(r"cost=[\d.]+\.\.([\d.]+)", text)), default=0)
             assert cost < 100000 or "jit = 'off'" in text, f"{name}: {text}"
-    assert seen > len(FUNCTIONS)
+    assert seen > len(calls.FUNCTIONS)
 
 
 def test_a_plan_without_the_index_is_caught(plans: Plans) -> None:

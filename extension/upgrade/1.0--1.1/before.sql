@@ -36,8 +36,8 @@ ADD COLUMN IF NOT EXISTS version integer NOT NULL DEFAULT 0,
 ADD COLUMN IF NOT EXISTS ord integer NOT NULL DEFAULT 0;
 COMMENT ON COLUMN @extschema@.spawns.version
 IS
-'The version that the parent came to by the commit that asked for the child; 0 where it was written before version 1.1, '
-'or in another program.';
+'The version that the parent came to by the commit that asked for the child; 0 where it was written before version '
+'1.1, or in another program.';
 COMMENT ON COLUMN @extschema@.spawns.ord
 IS 'The place of the child among those that its commit asked for, from 1.';
 ALTER TABLE @extschema@.outbox ADD COLUMN IF NOT EXISTS shard text COLLATE "C";
