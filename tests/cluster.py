@@ -86,7 +86,9 @@ class Cluster:
     dsns: of servers that run already, the coordinator first. None: servers of its own, ended with the cluster.
     """
 
-    def __init__(self, dsns: list[str] | None = None, *, nodes: int = 3, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, dsns: list[str] | None = None, *, nodes: int = 3, settings: dict[str, str] | None = None
+    ) -> None:
         self.dsns = list(dsns or [])
         self.servers: list[EmbeddedServer] = []
         self._to_start = 0 if dsns else nodes

@@ -114,7 +114,6 @@ def postgresql(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
     return connection
 
 
-
 @pytest.fixture(scope="session")
 def citus() -> None:
     """Skips what needs a cluster where the test server is not one that could be a node of it."""

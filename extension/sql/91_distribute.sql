@@ -4,14 +4,23 @@
 -- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
 -- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
 
--- A marker that every node has, and that costs a look into a cache: Citus makes the indexes of a table wherever it makes
--- the table.
+-- An index is a marker that costs a look into a cache. A node that was added later has only the tables of the extension,
+-- without it, and is told by Citus what is distributed.
 CREATE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN to_regclass('@extschema@.outbox_by_seq') IS NOT NULL;
+    IF to_regclass('@extschema@.outbox_by_seq') IS NOT NULL THEN
+        RETURN true;
+    ELSIF to_regclass('pg_catalog.pg_dist_partition') IS NULL THEN
+        RETURN false;
+    END IF;
+    -- The last that is distributed.
+    RETURN EXISTS (
+        SELECT FROM pg_dist_partition p
+        WHERE p.logicalrelid = '@extschema@.dead_letters'::regclass AND p.partmethod = 'h'
+    );
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__is_distributed()

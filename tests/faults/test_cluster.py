@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -234,9 +233,13 @@ def test_workers_go_on_while_a_node_is_added_and_takes_over_shards(cluster: Clus
                 execute(node, "CREATE EXTENSION citus")
                 execute(dsn, "SELECT citus_add_node(%s, 5432)", str(server.folder))
                 execute(dsn, "SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')")
-                groups = "SELECT count(*) FROM pg_dist_placement JOIN pg_dist_node n USING (groupid) WHERE n.nodename = %s"
+                groups = (
+                    "SELECT count(*) FROM pg_dist_placement JOIN pg_dist_node n USING (groupid) WHERE n.nodename = %s"
+                )
                 assert execute(dsn, groups, str(server.folder)) > [(0,)]
-                until(lambda: not any(member.ended() for member in members) and drained(log, dsn), DEADLINE, "the queue")
+                until(
+                    lambda: not any(member.ended() for member in members) and drained(log, dsn), DEADLINE, "the queue"
+                )
                 # What the new node commits itself has numbers of its own.
                 with psycopg.connect(node, autocommit=True) as session:
                     store = PostgresStore(session)

@@ -177,7 +177,9 @@ def test_clients_that_were_there_before_go_on(single: str, kind: str) -> None:
 def held_up(cluster: Cluster, dsn: str) -> Iterator["psycopg.Connection[Any]"]:
     """A session in which the store is being distributed, and a node waits in the middle of it: six tables are done."""
     node = on(cluster, 1, dsn)
-    waiting = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%add_partition_metadata%trace%' AND wait_event = 'relation'"
+    waiting = (
+        "SELECT pid FROM pg_stat_activity WHERE query LIKE '%add_partition_metadata%trace%' AND wait_event = 'relation'"
+    )
     with (
         ThreadPoolExecutor(1) as threads,
         psycopg.connect(node, autocommit=True) as observer,
@@ -323,9 +325,7 @@ def denied(dsn: str, role: str, statement: LiteralString) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_worker_works_on_every_node_until_it_is_shut_out(
-    cluster: Cluster, role: str, single: str, when: str
-) -> None:
+def test_a_worker_works_on_every_node_until_it_is_shut_out(cluster: Cluster, role: str, single: str, when: str) -> None:
     if when == "before":
         execute(single, "SELECT harel_grant(%s)", role)
     distribute(single)
@@ -497,9 +497,7 @@ def test_a_client_asks_the_node_of_an_execution_once_for_each_call(cluster: Clus
             assert [node for node, _ in sent] == [1], sent
 
 
-def test_what_finishes_one_message_is_one_call_within_a_transaction_of_one_node(
-    cluster: Cluster, shared: str
-) -> None:
+def test_what_finishes_one_message_is_one_call_within_a_transaction_of_one_node(cluster: Cluster, shared: str) -> None:
     with psycopg.connect(shared, autocommit=True) as session:
         store, transport = PostgresStore(session), PostgresTransport(session)
         statements = Statements(cluster, session)

@@ -173,7 +173,7 @@ def is_loss_of_node(error: BaseException) -> bool:
     """
     code, diag = getattr(error, "sqlstate", None) or "", getattr(error, "diag", None)
     place = getattr(diag, "context", None) or ""
-    return code.startswith("08") or code == "XX000" and "while executing command on" in place
+    return code.startswith("08") or (code == "XX000" and "while executing command on" in place)
 
 
 TraceEntry = Mapping[str, Any]
