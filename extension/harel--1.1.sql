@@ -6389,8 +6389,8 @@ REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 -- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
 -- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
 
--- Without Citus it costs a look into a cache. The catalog of Citus is on every node, also on one that joins later,
--- where the tables themselves are as the extension makes them. Of them this is the one that is spread last.
+-- An index is a marker that costs a look into a cache. A node that was added later has only the tables of the extension,
+-- without it, and is told by Citus what is distributed.
 CREATE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -6398,7 +6398,10 @@ AS $$
 DECLARE
     v_distributed boolean := false;
 BEGIN
-    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+    IF to_regclass('@extschema@.outbox_by_seq') IS NOT NULL THEN
+        RETURN true;
+    ELSIF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        -- The last that is distributed.
         EXECUTE 'SELECT true FROM pg_dist_partition p WHERE p.logicalrelid = $1 AND p.partmethod = ''h'''
         INTO v_distributed USING '@extschema@.dead_letters'::regclass;
     END IF;

@@ -8,13 +8,16 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from wire import opened, until_blocked
 
 from cluster import Cluster, execute
 from harel import Event, Execution, PostgresStore, PostgresTransport
@@ -191,12 +194,81 @@ def test_nothing_is_lost_or_done_twice_time_and_again(cluster: Cluster, kind: st
     print(f"in all: {dict(total)}")
 
 
+@pytest.mark.parametrize("kind", ("sync", "async"))
+def test_a_store_waits_for_a_node_and_finds_out_what_became_of_its_commit_there(cluster: Cluster, kind: str) -> None:
+    with database(cluster) as dsn, opened(kind, dsn, connect_retries=400, retry_delay=0.05) as store:
+        exe = Execution(id="a", definition_id="d")
+        store.save(exe)
+        [(number,)] = execute(dsn, OWNER, "a")
+        node = make_conninfo(cluster.dsns[number], dbname=conninfo_to_dict(dsn)["dbname"])
+        with ThreadPoolExecutor(1) as threads, closing(psycopg.connect(node)) as other:
+            other.execute("SELECT 1 FROM executions WHERE id = 'a' FOR UPDATE")
+            saved = threads.submit(store.save, exe)
+            until_blocked(node, saved)
+            cluster.servers[number].stop("immediate")
+            # What a commit asks then is answered by the coordinator, who cannot reach the node.
+            with pytest.raises(psycopg.Error):
+                execute(dsn, "SELECT harel_load('a')")
+            cluster.servers[number].start()
+            saved.result(30)
+        assert exe.version == 2
+        assert store.load("a") == exe
+
+
+def test_workers_go_on_while_a_node_is_added_and_takes_over_shards(cluster: Cluster) -> None:
+    with tempfile.TemporaryDirectory(prefix="harel-") as name, database(cluster) as dsn:
+        folder = Path(name)
+        log = slice_of_log(random.Random(SEED), 60, folder)
+        tasks = [Task("worker", log.path, where(cluster, dsn, n), dsn, 0, folder / f"{n}.journal") for n in range(2)]
+        members = [InThread(lambda task=task: run_worker(task)) for task in tasks]
+        try:
+            publish(log, dsn)
+            server = cluster.start_node()
+            try:
+                database_name = str(conninfo_to_dict(dsn)["dbname"])
+                execute(server.dsn, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database_name)))
+                # A copy says of itself that it is this one.
+                execute(server.dsn, "CREATE DATABASE template")
+                node = make_conninfo(server.dsn, dbname=database_name)
+                execute(node, "CREATE EXTENSION citus")
+                execute(dsn, "SELECT citus_add_node(%s, 5432)", str(server.folder))
+                execute(dsn, "SELECT rebalance_table_shards(shard_transfer_mode => 'block_writes')")
+                groups = (
+                    "SELECT count(*) FROM pg_dist_placement JOIN pg_dist_node n USING (groupid) WHERE n.nodename = %s"
+                )
+                assert execute(dsn, groups, str(server.folder)) > [(0,)]
+                until(
+                    lambda: not any(member.ended() for member in members) and drained(log, dsn), DEADLINE, "the queue"
+                )
+                # What the new node commits itself has numbers of its own.
+                with psycopg.connect(node, autocommit=True) as session:
+                    store = PostgresStore(session)
+                    ids = (f"id {n}" for n in range(1000))
+                    id = next(id for id in ids if execute(dsn, HOST, id) == [(str(server.folder),)])
+                    [seq] = store.commit(Execution(id=id, definition_id="d"), [(None, Event(kind="k"))])
+                    assert seq > 1 << 48
+                    store.purge(id, 1)
+                    store.ack_outbox(seq)
+                tasks[0].stop.touch()
+                until(lambda: all(member.ended() for member in members), DEADLINE, "the workers have not ended")
+                check(log, dsn, notes(folder))
+            finally:
+                cluster.servers.remove(server)
+                cluster.dsns.remove(server.dsn)
+        finally:
+            tasks[0].stop.touch()
+
+
 # Events from one node to another
 
-RING = [f"member {n}" for n in range(12)]
-ROUNDS = 5
+RING = [f"member {n}" for n in range(6)]
+ROUNDS = 3
 OWNER = """
     SELECT groupid FROM pg_dist_placement
+    WHERE shardid = get_shard_id_for_distribution_column('executions', %s::text)
+"""
+HOST = """
+    SELECT n.nodename FROM pg_dist_placement JOIN pg_dist_node n USING (groupid)
     WHERE shardid = get_shard_id_for_distribution_column('executions', %s::text)
 """
 HANDLED = "SELECT sum(version - 1) FROM executions"

@@ -62,6 +62,7 @@ class AsyncPostgresClient(AsyncSession[Calls]):
         client = cls(pool, **options)
         client._owned = True
         client._attempts_again = max(connect_retries, 1)
+        client._retry_delay = retry_delay
         try:
             await pool.open(wait=True)
             for retries in range(max(connect_retries, 0), -1, -1):
@@ -105,3 +106,6 @@ class AsyncPostgresClient(AsyncSession[Calls]):
     async def _give(self, connection: Any) -> None:
         if connection is not self._connection:
             await self._connection.putconn(connection)
+
+    async def _rest(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)

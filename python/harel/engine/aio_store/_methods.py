@@ -20,6 +20,7 @@ from ..store._base import (
     StoreError,
     TimerOp,
     TraceEntry,
+    is_loss_of_node,
     is_serialization_failure,
 )
 from ..store._calls import Call, Calls, Emit, Outcome, Spawn
@@ -158,10 +159,13 @@ class AsyncStoreMethods(AsyncSession[Calls]):
             except StoreError:
                 # What can never be has not been.
                 raise
-            except Exception:
-                continue
+            except Exception as error:
+                behind = is_loss_of_node(error.error if isinstance(error, AnswerLost) else error)
             finally:
                 await self._give(connection)
+            if behind:
+                # A connection can be had at once, and a node behind it is awaited.
+                await self._rest(self._retry_delay)
         return Outcome(None, [])
 
     async def is_processed(self, execution_id: str, event_id: str) -> bool:

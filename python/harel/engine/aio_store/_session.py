@@ -39,6 +39,8 @@ class AsyncSession(ABC, Generic[Calls]):
     _has_spans = True
     # How often a call whose answer was lost can be made again, each time on a new connection.
     _attempts_again = 0
+    # Seconds between two of them where it is not the connection that is missing.
+    _retry_delay = 1.0
 
     @abstractmethod
     async def _ready(self) -> Calls:
@@ -51,6 +53,10 @@ class AsyncSession(ABC, Generic[Calls]):
     @abstractmethod
     async def _give(self, connection: Any) -> None:
         """Gives back a connection that was taken."""
+
+    @abstractmethod
+    async def _rest(self, seconds: float) -> None:
+        """Lets some time pass."""
 
     async def _run(self, call: Call[Result]) -> Result:
         """Runs a call on a connection."""

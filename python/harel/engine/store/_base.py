@@ -175,14 +175,13 @@ def is_serialization_failure(error: BaseException) -> bool:
 
 
 def is_loss_of_node(error: BaseException) -> bool:
-    """Whether the server lost its connection to another one, which may have done its part of the call.
+    """Whether the server cannot reach another one, or has lost it when that may have done its part of the call.
 
-    A node of Citus says so by the SQLSTATE of internal errors, and by where it was.
+    What it says so by is of the class 08, or, of a node of Citus that is lost, an internal error and where it was.
     """
-    diag: Any = getattr(error, "diag", None)
-    return getattr(error, "sqlstate", None) == "XX000" and "while executing command on" in (
-        getattr(diag, "context", None) or ""
-    )
+    code, diag = getattr(error, "sqlstate", None) or "", getattr(error, "diag", None)
+    place = getattr(diag, "context", None) or ""
+    return code.startswith("08") or (code == "XX000" and "while executing command on" in place)
 
 
 TraceEntry = Mapping[str, Any]

@@ -1,5 +1,6 @@
 """A synchronous client over one connection."""
 
+import time
 from threading import RLock
 from typing import Any, Self
 
@@ -66,6 +67,7 @@ class PostgresClient(Session[Calls]):
                     raise
         client._reconnect = (dsn, connect_retries, retry_delay, pooler)
         client._attempts_again = max(connect_retries, 1)
+        client._retry_delay = retry_delay
         return client
 
     def close(self) -> None:
@@ -91,3 +93,6 @@ class PostgresClient(Session[Calls]):
 
     def _give(self, connection: Any) -> None:
         self._lock.release()
+
+    def _rest(self, seconds: float) -> None:
+        time.sleep(seconds)

@@ -21,6 +21,7 @@ from ._base import (
     StoreError,
     TimerOp,
     TraceEntry,
+    is_loss_of_node,
     is_serialization_failure,
 )
 from ._calls import Call, Calls, Emit, Outcome, Spawn
@@ -159,10 +160,13 @@ class StoreMethods(Session[Calls]):
             except StoreError:
                 # What can never be has not been.
                 raise
-            except Exception:
-                continue
+            except Exception as error:
+                behind = is_loss_of_node(error.error if isinstance(error, AnswerLost) else error)
             finally:
                 self._give(connection)
+            if behind:
+                # A connection can be had at once, and a node behind it is awaited.
+                self._rest(self._retry_delay)
         return Outcome(None, [])
 
     def is_processed(self, execution_id: str, event_id: str) -> bool:

@@ -40,6 +40,8 @@ class Session(ABC, Generic[Calls]):
     _has_spans = True
     # How often a call whose answer was lost can be made again, each time on a new connection.
     _attempts_again = 0
+    # Seconds between two of them where it is not the connection that is missing.
+    _retry_delay = 1.0
 
     @abstractmethod
     def _ready(self) -> Calls:
@@ -52,6 +54,10 @@ class Session(ABC, Generic[Calls]):
     @abstractmethod
     def _give(self, connection: Any) -> None:
         """Gives back a connection that was taken."""
+
+    @abstractmethod
+    def _rest(self, seconds: float) -> None:
+        """Lets some time pass."""
 
     def _run(self, call: Call[Result]) -> Result:
         """Runs a call on a connection."""
