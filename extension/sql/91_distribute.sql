@@ -4,8 +4,8 @@
 -- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
 -- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
 
--- An index is a marker that costs a look into a cache. A node that was added later has only the tables of the extension,
--- without it, and is told by Citus what is distributed.
+-- An index is a marker that costs a look into a cache. A node that was added later has only the tables of the
+-- extension, without it, and is told by Citus what is distributed.
 CREATE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
