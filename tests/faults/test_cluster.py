@@ -194,7 +194,7 @@ def test_nothing_is_lost_or_done_twice_time_and_again(cluster: Cluster, kind: st
     print(f"in all: {dict(total)}")
 
 
-@pytest.mark.parametrize("kind", ("sync", "async"))
+@pytest.mark.parametrize("kind", ["sync", "async"])
 def test_a_store_waits_for_a_node_and_finds_out_what_became_of_its_commit_there(cluster: Cluster, kind: str) -> None:
     with database(cluster) as dsn, opened(kind, dsn, connect_retries=400, retry_delay=0.05) as store:
         exe = Execution(id="a", definition_id="d")
