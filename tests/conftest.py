@@ -106,11 +106,14 @@ def _shared_on_cluster() -> Iterator["psycopg.Connection[Any]"]:
 
 
 @pytest.fixture
-def rolled_back(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
+def rolled_back(request: pytest.FixtureRequest) -> Iterator["psycopg.Connection[Any]"]:
     """As `postgresql`, for tests that leave nothing behind: on a cluster, where a database takes long, they share one."""
     connection: psycopg.Connection[Any]
     connection = request.getfixturevalue("_shared_on_cluster" if SHARDS else "_on_one_server")
-    return connection
+    yield connection
+    connection.rollback()
+    connection.execute("DEALLOCATE ALL")
+    connection.commit()
 
 
 @pytest.fixture
@@ -134,7 +137,8 @@ def citus() -> None:
 empty_database = factories.postgresql("_empty")
 
 
-def _dsn(connection: "psycopg.Connection[Any]") -> str:
+def dsn_of(connection: "psycopg.Connection[Any]") -> str:
+    """The DSN of a connection's database."""
     info = connection.info
     return make_conninfo(host=info.host, port=info.port, user=info.user, password=info.password, dbname=info.dbname)
 
@@ -142,13 +146,13 @@ def _dsn(connection: "psycopg.Connection[Any]") -> str:
 @pytest.fixture
 def dsn(empty_database: "psycopg.Connection[Any]") -> str:
     """The DSN of a fresh database without a store."""
-    return _dsn(empty_database)
+    return dsn_of(empty_database)
 
 
 @pytest.fixture
 def store_dsn(postgresql: "psycopg.Connection[Any]") -> str:
     """The DSN of a fresh database in which the extension harel was created."""
-    return _dsn(postgresql)
+    return dsn_of(postgresql)
 
 
 @pytest.fixture
