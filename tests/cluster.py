@@ -158,7 +158,15 @@ class Cluster:
     def drop_database(self, name: str) -> None:
         """Drops a database, whoever works in it."""
         drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
-        self._on_all(lambda dsn: execute(dsn, drop))
+
+        def on(dsn: str) -> None:
+            while True:
+                # As above.
+                with suppress(psycopg.errors.ObjectInUse):
+                    execute(dsn, drop)
+                    return
+
+        self._on_all(on)
 
     def _on_all(self, work: Callable[[str], object]) -> None:
         with ThreadPoolExecutor(len(self.dsns)) as pool:

@@ -64,6 +64,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.postgresql_password = str(dsn.get("password") or "")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        mark = item.get_closest_marker("one_server")
+        if mark and SHARDS:
+            item.add_marker(pytest.mark.skip(reason=mark.args[0]))
+
+
 def pytest_unconfigure() -> None:
     _server.close()
 
@@ -107,7 +114,7 @@ def _shared_on_cluster() -> Iterator["psycopg.Connection[Any]"]:
 
 @pytest.fixture
 def rolled_back(request: pytest.FixtureRequest) -> Iterator["psycopg.Connection[Any]"]:
-    """As `postgresql`, for tests that leave nothing behind: on a cluster, where a database takes long, they share one."""
+    """As `postgresql`, for tests that leave nothing behind: on a cluster they share a database, as each takes long."""
     connection: psycopg.Connection[Any]
     connection = request.getfixturevalue("_shared_on_cluster" if SHARDS else "_on_one_server")
     yield connection
@@ -122,7 +129,6 @@ def postgresql(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
     connection: psycopg.Connection[Any]
     connection = request.getfixturevalue("_on_cluster" if SHARDS else "_on_one_server")
     return connection
-
 
 
 @pytest.fixture(scope="session")
@@ -262,6 +268,13 @@ def store(twin: Twin, store_dsn: str) -> Any:
 def transport(twin: Twin, store_dsn: str) -> Any:
     """A transport over connections of its own, in the same database."""
     return twin.transport(store_dsn)
+
+
+def arrive(transport: Any) -> None:
+    """Brings what steps have sent to where it is for: on one server it is there already."""
+    if SHARDS:
+        transport.relay_spawns()
+        transport.relay()
 
 
 @pytest.fixture

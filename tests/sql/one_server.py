@@ -43,7 +43,7 @@ DIFFERENT: dict[str, str] = {
     "join_shards/what_waits_for_others_goes_to_them.sql": _SHARDS,
     "join_shards/writes_the_map_once.sql": _SHARDS,
     "name_shard/keeps_the_name_that_there_is.sql": _SHARDS,
-    "next/keeps_messages_of_an_execution_created_meanwhile.sql": "there each group is seen to on its node, by another function",
+    "next/keeps_messages_of_an_execution_created_meanwhile.sql": "its node sees to each group, by another function",
     "pending_spawns/returns_the_oldest_first.sql": _ORDER,
     "protect/keeps_what_others_use.sql": _ROLES,
     "publish_many/works_in_the_order_of_the_ids.sql": _PLACES,
