@@ -543,6 +543,13 @@ BEGIN
             END,
             HINT = 'Pass the schema of executions, outbox, processed_events, timers, spawns and trace, with those columns.';
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST014',
+            MESSAGE = 'the store is spread over several nodes',
+            DETAIL = 'Rows of another program are taken over by a store on one server.',
+            HINT = 'Adopt them into a store that was just created, and call harel_distribute() there afterwards.';
+    END IF;
     SELECT string_agg(f.tab, ', ' ORDER BY f.tab)
     INTO v_full
     FROM (
@@ -565,7 +572,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_adoption(name, text)
-IS 'Internal. Raises ST014 unless a schema holds the six tables and this store is empty.';
+IS 'Internal. Raises ST014 unless a schema holds the six tables and this store, on one server, is empty.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
@@ -705,7 +712,7 @@ COMMENT ON FUNCTION @extschema@.harel_adopt(name, text)
 IS
 'Takes over what another program keeps in the six tables of the contract in a schema, under names that may begin with '
 'a prefix: every row byte for byte, the fields kept beside data, and the sequences, into this store, which must be '
-'empty. The tables stay there as executions_adopted and so on, for you to drop. For their owner. Returns how many rows '
+'empty and on one server. The tables stay there as executions_adopted and so on, for you to drop. For their owner. Returns how many rows '
 'were taken over. Raises ST014, and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
 REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name, text) FROM PUBLIC;
 -- Functions that look for rows by a key forbid what reads a whole table. A plan made while a table was empty, and
@@ -4965,6 +4972,9 @@ SET enable_hashjoin = off
 SET enable_mergejoin = off
 AS $$
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_descent(p_ids);
+    END IF;
     RETURN ARRAY(
         WITH RECURSIVE tree (id) AS (
             SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)
@@ -5789,6 +5799,10 @@ SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
 BEGIN
+    -- A store that is spread over a cluster is none of several shards.
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT s.name FROM @extschema@.shards s
     WHERE s.joined_at IS NOT NULL
@@ -6389,8 +6403,8 @@ REVOKE ALL ON FUNCTION @extschema@.harel_grant(name, text) FROM PUBLIC;
 -- and calls such a function for each. What an execution emits or spawns stays in its outbox and its spawns until
 -- harel_relay() and harel_relay_spawns() move it, on both nodes in one transaction.
 
--- An index is a marker that costs a look into a cache. A node that was added later has only the tables of the extension,
--- without it, and is told by Citus what is distributed.
+-- An index is a marker that costs a look into a cache. A node that was added later has only the tables of the
+-- extension, without it, and is told by Citus what is distributed.
 CREATE FUNCTION @extschema@.harel__is_distributed() RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -7889,6 +7903,29 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel__everywhere_next_at(double precision)
 IS 'Internal. When the next timer, parked message or lease is due, over all nodes, for harel_tick().';
 REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_next_at(double precision) FROM PUBLIC;
+
+CREATE FUNCTION @extschema@.harel__everywhere_descent(p_ids text[]) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_tree text[] := ARRAY(SELECT DISTINCT r.id FROM unnest(p_ids) AS r (id));
+    v_new text[];
+BEGIN
+    LOOP
+        SELECT array_agg(e.id) INTO v_new
+        FROM @extschema@.executions e
+        WHERE e.parent_id = ANY (v_tree) AND octet_length(e.parent_id) <= 1000 AND e.id <> ALL (v_tree);
+        EXIT WHEN v_new IS NULL;
+        v_tree := v_tree || v_new;
+    END LOOP;
+    RETURN v_tree;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_descent(text[])
+IS 'Internal. harel__descent() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_descent(text[]) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__everywhere_control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -64,6 +64,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.postgresql_password = str(dsn.get("password") or "")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        mark = item.get_closest_marker("one_server")
+        if mark and SHARDS:
+            item.add_marker(pytest.mark.skip(reason=mark.args[0]))
+
+
 def pytest_unconfigure() -> None:
     _server.close()
 
@@ -106,11 +113,14 @@ def _shared_on_cluster() -> Iterator["psycopg.Connection[Any]"]:
 
 
 @pytest.fixture
-def rolled_back(request: pytest.FixtureRequest) -> "psycopg.Connection[Any]":
-    """As `postgresql`, for tests that leave nothing behind: on a cluster, where databases take long, they share one."""
+def rolled_back(request: pytest.FixtureRequest) -> Iterator["psycopg.Connection[Any]"]:
+    """As `postgresql`, for tests that leave nothing behind: on a cluster they share a database, as each takes long."""
     connection: psycopg.Connection[Any]
     connection = request.getfixturevalue("_shared_on_cluster" if SHARDS else "_on_one_server")
-    return connection
+    yield connection
+    connection.rollback()
+    connection.execute("DEALLOCATE ALL")
+    connection.commit()
 
 
 @pytest.fixture
@@ -133,7 +143,8 @@ def citus() -> None:
 empty_database = factories.postgresql("_empty")
 
 
-def _dsn(connection: "psycopg.Connection[Any]") -> str:
+def dsn_of(connection: "psycopg.Connection[Any]") -> str:
+    """The DSN of a connection's database."""
     info = connection.info
     return make_conninfo(host=info.host, port=info.port, user=info.user, password=info.password, dbname=info.dbname)
 
@@ -141,13 +152,13 @@ def _dsn(connection: "psycopg.Connection[Any]") -> str:
 @pytest.fixture
 def dsn(empty_database: "psycopg.Connection[Any]") -> str:
     """The DSN of a fresh database without a store."""
-    return _dsn(empty_database)
+    return dsn_of(empty_database)
 
 
 @pytest.fixture
 def store_dsn(postgresql: "psycopg.Connection[Any]") -> str:
     """The DSN of a fresh database in which the extension harel was created."""
-    return _dsn(postgresql)
+    return dsn_of(postgresql)
 
 
 @pytest.fixture
@@ -257,6 +268,13 @@ def store(twin: Twin, store_dsn: str) -> Any:
 def transport(twin: Twin, store_dsn: str) -> Any:
     """A transport over connections of its own, in the same database."""
     return twin.transport(store_dsn)
+
+
+def arrive(transport: Any) -> None:
+    """Brings what steps have sent to where it is for: on one server it is there already."""
+    if SHARDS:
+        transport.relay_spawns()
+        transport.relay()
 
 
 @pytest.fixture

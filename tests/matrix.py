@@ -1,9 +1,10 @@
-"""Runs the tests on every version of PostgreSQL, on an upgraded store, and those of the client on every Python.
+"""Runs the tests on every version of PostgreSQL, on an upgraded store, over a cluster, and the client's on each Python.
 
 `--smoke` leaves the newest server to `make test`, and takes on the others the part that depends most on the version.
 """
 
 import argparse
+import filecmp
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from servers import RELEASES, ROOT, server
@@ -24,6 +26,15 @@ SMOKE = [
     *("-k", "not async"),
 ]
 CLIENT = [f"tests/python/test_{name}.py" for name in ("store", "transport", "worker")]
+# The same tests with another fixture.
+CLUSTER = [
+    "tests/sql",
+    "tests/histories",
+    *(f"tests/faults/test_{name}.py" for name in ("cancellation", "lost_answers")),
+    *CLIENT,
+    *(f"tests/python/test_{name}.py" for name in ("transactions", "races", "queue_races", "control_races", "replay")),
+    *(f"tests/python/test_{name}.py" for name in ("contract_kit", "health", "statemachine", "cli_store")),
+]
 
 
 def main() -> None:
@@ -34,7 +45,7 @@ def main() -> None:
     report: list[str] = []
     failed = False
     for name, done, seconds in _runs(options.smoke, options.arguments):
-        report.append(f"{name:<16}{done:<12}{seconds:6.0f} s")
+        report.append(f"{name:<16}{done:<23}{seconds:6.0f} s")
         failed |= done == "FAILED"
         print(report[-1], flush=True)
     print("", *report, sep="\n")
@@ -50,6 +61,13 @@ def _runs(smoke: bool, arguments: list[str]) -> Iterator[tuple[str, str, float]]
             yield _run(f"PostgreSQL {version}", sys.executable, environment, [*(SMOKE if smoke else ()), *arguments])
     upgraded = {"HAREL_TEST_UPGRADED": "1.0", "HAREL_PG_BIN": str(server(newest))}
     yield _run("from 1.0 to 1.1", sys.executable, upgraded, ["tests/sql", *arguments])
+    programs, missing = _citus()
+    if missing:
+        yield "Citus", missing, 0.0
+    else:
+        tests = ["tests/sql", *CLIENT, "-k", "not async"] if smoke else CLUSTER
+        distributed = {"HAREL_TEST_DISTRIBUTED": "4", "HAREL_PG_BIN": programs}
+        yield _run("Citus", sys.executable, distributed, [*tests, *arguments])
     for version in PYTHONS:
         name = "Python {}.{}".format(*version)
         if version == sys.version_info[:2]:
@@ -68,6 +86,21 @@ def _run(name: str, python: str | Path, environment: dict[str, str], arguments: 
     command = [python, "-m", "pytest", "-n", "auto", "-q", *arguments]
     done = subprocess.run(command, cwd=ROOT, env={**inherited, **environment})
     return name, "FAILED" if done.returncode else "passed", time.monotonic() - started
+
+
+def _citus() -> tuple[str, str]:
+    """The programs of the server that is named, or is installed here, and what it lacks to be a node of a cluster."""
+    with suppress(OSError, subprocess.CalledProcessError):
+        named = os.environ.get("HAREL_PG_BIN")
+        config = Path(named) / "pg_config" if named else "pg_config"
+        command = [config, "--bindir", "--sharedir"]
+        programs, shared = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        offered = Path(shared) / "extension"
+        if (offered / "citus.control").exists():
+            script = "harel--1.1.sql"
+            is_ours = (offered / script).exists() and filecmp.cmp(offered / script, ROOT / "extension" / script, False)
+            return programs, "" if is_ours else "make install FIRST"
+    return "", "not among the packages"
 
 
 def _find(version: tuple[int, int]) -> str | None:

@@ -37,6 +37,13 @@ BEGIN
             END,
             HINT = 'Pass the schema of executions, outbox, processed_events, timers, spawns and trace, with those columns.';
     END IF;
+    IF @extschema@.harel__is_distributed() THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'ST014',
+            MESSAGE = 'the store is spread over several nodes',
+            DETAIL = 'Rows of another program are taken over by a store on one server.',
+            HINT = 'Adopt them into a store that was just created, and call harel_distribute() there afterwards.';
+    END IF;
     SELECT string_agg(f.tab, ', ' ORDER BY f.tab)
     INTO v_full
     FROM (
@@ -59,7 +66,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel__check_adoption(name, text)
-IS 'Internal. Raises ST014 unless a schema holds the six tables and this store is empty.';
+IS 'Internal. Raises ST014 unless a schema holds the six tables and this store, on one server, is empty.';
 REVOKE ALL ON FUNCTION @extschema@.harel__check_adoption(name, text) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__adopted(p_id text, p_definition_id text, p_data text, p_version bigint) RETURNS jsonb
@@ -199,6 +206,6 @@ COMMENT ON FUNCTION @extschema@.harel_adopt(name, text)
 IS
 'Takes over what another program keeps in the six tables of the contract in a schema, under names that may begin with '
 'a prefix: every row byte for byte, the fields kept beside data, and the sequences, into this store, which must be '
-'empty. The tables stay there as executions_adopted and so on, for you to drop. For their owner. Returns how many rows '
+'empty and on one server. The tables stay there as executions_adopted and so on, for you to drop. For their owner. Returns how many rows '
 'were taken over. Raises ST014, and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
 REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name, text) FROM PUBLIC;

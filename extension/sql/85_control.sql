@@ -134,6 +134,9 @@ SET enable_hashjoin = off
 SET enable_mergejoin = off
 AS $$
 BEGIN
+    IF @extschema@.harel__is_distributed() THEN
+        RETURN @extschema@.harel__everywhere_descent(p_ids);
+    END IF;
     RETURN ARRAY(
         WITH RECURSIVE tree (id) AS (
             SELECT r.id COLLATE "C" FROM unnest(p_ids) AS r (id)

@@ -520,6 +520,29 @@ COMMENT ON FUNCTION @extschema@.harel__everywhere_next_at(double precision)
 IS 'Internal. When the next timer, parked message or lease is due, over all nodes, for harel_tick().';
 REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_next_at(double precision) FROM PUBLIC;
 
+CREATE FUNCTION @extschema@.harel__everywhere_descent(p_ids text[]) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+AS $$
+DECLARE
+    v_tree text[] := ARRAY(SELECT DISTINCT r.id FROM unnest(p_ids) AS r (id));
+    v_new text[];
+BEGIN
+    LOOP
+        SELECT array_agg(e.id) INTO v_new
+        FROM @extschema@.executions e
+        WHERE e.parent_id = ANY (v_tree) AND octet_length(e.parent_id) <= 1000 AND e.id <> ALL (v_tree);
+        EXIT WHEN v_new IS NULL;
+        v_tree := v_tree || v_new;
+    END LOOP;
+    RETURN v_tree;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.harel__everywhere_descent(text[])
+IS 'Internal. harel__descent() over all nodes.';
+REVOKE ALL ON FUNCTION @extschema@.harel__everywhere_descent(text[]) FROM PUBLIC;
+
 CREATE FUNCTION @extschema@.harel__everywhere_control(p_ids text[], p_to text, p_strict boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp

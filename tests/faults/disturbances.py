@@ -118,7 +118,7 @@ class Terminate(Disturbance):
         with suppress(psycopg.OperationalError), psycopg.connect(self.dsn, autocommit=True) as session:
             pids = [pid for (pid,) in session.execute(_BACKENDS)]
             for pid in self.chance.sample(pids, min(len(pids), self.chance.randint(1, 4))):
-                session.execute("SELECT pg_terminate_backend(%s)", [pid])
+                session.execute("SELECT pg_terminate_backend(%s::integer)", [pid])
                 self.tally["terminations"] += 1
 
 
@@ -132,7 +132,7 @@ class TerminateCommitted(Disturbance):
             until = time.monotonic() + self.chance.uniform(0.05, 0.2)
             while time.monotonic() < until and not self._over.is_set():
                 for (pid,) in session.execute(WAITING_FOR_STANDBY).fetchall():
-                    session.execute("SELECT pg_terminate_backend(%s)", [pid])
+                    session.execute("SELECT pg_terminate_backend(%s::integer)", [pid])
                     self.tally["terminations"] += 1
                 self._rest(0.02)
             self.recover()
@@ -234,7 +234,7 @@ class Failover(Disturbance):
             until = time.monotonic() + self.chance.uniform(0, 0.5)
             while time.monotonic() < until:
                 for (pid,) in primary.execute(WAITING_FOR_STANDBY).fetchall():
-                    primary.execute("SELECT pg_terminate_backend(%s)", [pid])
+                    primary.execute("SELECT pg_terminate_backend(%s::integer)", [pid])
                     self.tally["terminations"] += 1
                 self._rest(0.02)
             self.server.stop("immediate")

@@ -127,7 +127,7 @@ def test_a_commit_that_can_be_seen_and_is_not_on_the_standby_is_not_taken_for_do
         try:
             saved = threads.submit(store.save, exe)
             [first] = until(waiting)
-            session.execute("SELECT pg_terminate_backend(%s)", first)
+            session.execute("SELECT pg_terminate_backend(%s::integer)", first)
             # The client has seen its commit, and waits in its turn.
             until(lambda: saved.done() or [one for one in waiting() if one != first])
             assert not saved.done()

@@ -66,7 +66,7 @@ def backends(dsn: str) -> list[int]:
 def terminate(dsn: str, pids: list[int]) -> None:
     """Ends backends and waits until they are gone."""
     for pid in pids:
-        assert query(dsn, "SELECT pg_terminate_backend(%s, 10000)", pid) == [(True,)]
+        assert query(dsn, "SELECT pg_terminate_backend(%s::integer, 10000)", pid) == [(True,)]
 
 
 def written(dsn: str) -> list[tuple[Any, ...]]:

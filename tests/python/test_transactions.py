@@ -146,7 +146,10 @@ def test_a_stricter_isolation_level_reports_a_conflict(
         store.commit(exe, emits, "event", [TimerOp("schedule", "/p", 1.0)] if emits else [])
     assert exe.version == 1
     connection.commit()
-    assert session.execute("SELECT count(*) FROM outbox, timers, processed_events").fetchone() == (0,)
+    counts = (
+        "SELECT (SELECT count(*) FROM outbox), (SELECT count(*) FROM timers), (SELECT count(*) FROM processed_events)"
+    )
+    assert session.execute(counts).fetchone() == (0, 0, 0)
     assert stored(session) == {"x": 2}
 
 
@@ -172,7 +175,7 @@ def test_a_connection_that_is_gone_raises_the_error_of_the_driver(
     connection = twin.connect(store_dsn)
     store = twin.store(connection)
     exe = Execution(id="x", definition_id="d")
-    session.execute("SELECT pg_terminate_backend(%s, 5000)", (connection.info.backend_pid,))
+    session.execute("SELECT pg_terminate_backend(%s::integer, 5000)", (connection.info.backend_pid,))
     with pytest.raises(psycopg.OperationalError):
         store.save(exe)
     assert exe.version == 0

@@ -755,7 +755,7 @@ def test_it_goes_on_when_its_connections_are_terminated(system: System) -> None:
             if running.tally["finished"] > done:
                 done = running.tally["finished"] + 30
                 for pid in system.backends():
-                    terminated += system.rows("SELECT pg_terminate_backend(%s)", pid) == [(True,)]
+                    terminated += system.rows("SELECT pg_terminate_backend(%s::integer)", pid) == [(True,)]
     assert terminated > 3
     assert [system.seen(id) for id in ids] == [[str(n) for n in range(each)]] * len(ids)
     assert system.transport.dead_letters() == []
@@ -871,7 +871,7 @@ def test_a_message_that_comes_while_nobody_hears_is_found_once_somebody_does(sys
         until(lambda: system.rows("SELECT FROM transport_asleep_until WHERE last_value > 0"))
         # From then on it looks only every minute.
         until(lambda: not system.backends("state = 'active' OR clock_timestamp() - state_change < interval '0.3 s'"))
-        system.rows("SELECT pg_terminate_backend(%s, 30000)", listener)
+        system.rows("SELECT pg_terminate_backend(%s::integer, 30000)", listener)
         published = time.monotonic()
         system.publish("x", "Go")
         assert reacted.get(timeout=DEADLINE) - published < 10.0

@@ -15,6 +15,8 @@ from psycopg import sql
 
 import calls
 
+pytestmark = pytest.mark.one_server("the plans are those of one server")
+
 ROWS = 20000
 OTHERS = 4000
 # PL/pgSQL plans a statement for its arguments five times, and then may keep one plan for all arguments.

@@ -10,7 +10,7 @@ BEGIN
         ('p', NULL, 'RUNNING'), ('p/a', 'p', 'DONE'), ('p/a/c', 'p/a', 'SUSPENDED'), ('p/b', 'p', 'PENDING'),
         ('q', NULL, 'RUNNING')
     ) AS v (id, parent, status);
-    PERFORM harel_publish(id, 'ev', p_now => 100) FROM executions;
+    PERFORM harel_publish(id, 'ev', p_now => 100) FROM unnest('{p,p/a,p/a/c,p/b,q}'::text[]) id;
 END
 $$;
 

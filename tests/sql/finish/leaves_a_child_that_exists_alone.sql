@@ -13,6 +13,8 @@ CREATE TEMP TABLE answer AS SELECT * FROM harel_finish(
     p_spawn_commits => '{1,1,1,1}', p_spawn_children => '{c,new,new,p}', p_spawn_root_paths => '{a,b,c,d}',
     p_spawn_contexts => '{1,2,3,4}', p_now => 101
 );
+-- On several nodes the relay moves what is sent.
+DO $$ BEGIN PERFORM harel_relay_spawns(p_now => 101), harel_relay(p_now => 101) WHERE harel__is_distributed(); END $$;
 
 SELECT is((SELECT result FROM answer), 'finished', 'the parent is finished');
 SELECT is(

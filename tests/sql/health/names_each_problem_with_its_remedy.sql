@@ -1,4 +1,4 @@
-SELECT plan(10);
+SELECT plan(9);
 
 DO $$
 BEGIN
@@ -22,7 +22,6 @@ SELECT is(
     'an index that is missing and one that is not valid'
 );
 SELECT ok((SELECT remedy ~ 'REINDEX INDEX' FROM found WHERE detail ~ 'spawns_by_child'), 'which can be built again');
-SELECT ok((SELECT detail ~ 'outbox_seq_seq' AND remedy ~ 'reset_sequences' FROM found WHERE problem ~ 'sequence'), 'a sequence');
 SELECT ok((SELECT detail ~ '^2 messages' AND remedy ~ 'workers' FROM found WHERE problem ~ 'nobody takes'), 'messages');
 SELECT ok((SELECT detail ~ '3100 s' AND remedy ~ 'harel_tick' FROM found WHERE problem ~ 'overdue'), 'timers');
 SELECT ok((SELECT remedy ~ 'harel_tick' FROM found WHERE problem ~ 'pile up'), 'the outbox');

@@ -4,6 +4,7 @@ DO $$
 BEGIN
     PERFORM harel_commit_cas('e', 'd', '{}', 0);
     PERFORM harel_publish('e', 'ev', p_now => 100);
+    PERFORM setval('transport_asleep_until', 0);
 END
 $$;
 

@@ -4,7 +4,8 @@ DO $$
 BEGIN
     PERFORM harel_commit_cas(s, 'd', format('{"status": "%s"}', s), 0)
     FROM unnest('{PENDING,RUNNING,DONE,CANCELLED,FAILED,CANCELLING,cancelled}'::text[]) s;
-    PERFORM harel_publish(id, id || n, p_now => 100) FROM executions, generate_series(1, 2) n;
+    PERFORM harel_publish(s, s || n, p_now => 100)
+    FROM unnest('{PENDING,RUNNING,DONE,CANCELLED,FAILED,CANCELLING,cancelled}'::text[]) s, generate_series(1, 2) n;
 END
 $$;
 

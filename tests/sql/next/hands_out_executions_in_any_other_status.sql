@@ -5,7 +5,7 @@ BEGIN
     PERFORM harel_commit_cas('none', 'd', '{}', 0);
     PERFORM harel_commit_cas('odd', 'd', '{"status": "Suspended"}', 0);
     PERFORM harel_commit_cas('list', 'd', '["DONE"]', 0);
-    PERFORM harel_publish(id, 'ev', p_now => 100) FROM executions;
+    PERFORM harel_publish(id, 'ev', p_now => 100) FROM unnest('{none,odd,list}'::text[]) id;
 END
 $$;
 

@@ -8,13 +8,14 @@ BEGIN
         ARRAY[e || '/c'], '{r}', '{1}', '{schedule}', '{t}', '{100}', 'step'
     ) FROM unnest('{e,other}'::text[]) e;
     PERFORM harel_publish(e, 'dead', p_now => 100) FROM unnest('{e,other}'::text[]) e;
-    PERFORM harel_claim('w', 30, 2, p_now => 100);
-    PERFORM harel_nack(group_id, token, p_max_attempts => 1, p_now => 101) FROM transport_groups;
+    PERFORM harel_nack(c.group_id, c.token, p_max_attempts => 1, p_now => 101)
+    FROM harel_claim('w', 30, 2, p_now => 100) c;
     PERFORM harel_publish(e, 'ev' || n, p_now => 100) FROM unnest('{e,other}'::text[]) e, generate_series(1, 2) n;
 END
 $$;
-CREATE FUNCTION pg_temp.everything(p_id text) RETURNS bigint[] LANGUAGE sql AS $$
-    SELECT ARRAY[
+CREATE FUNCTION pg_temp.everything(p_id text) RETURNS bigint[] LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN ARRAY[
         (SELECT count(*) FROM executions WHERE id = p_id),
         (SELECT count(*) FROM processed_events WHERE execution_id = p_id),
         (SELECT count(*) FROM timers WHERE execution_id = p_id),
@@ -23,7 +24,8 @@ CREATE FUNCTION pg_temp.everything(p_id text) RETURNS bigint[] LANGUAGE sql AS $
         (SELECT count(*) FROM transport_groups WHERE group_id = p_id),
         (SELECT count(*) FROM transport_messages WHERE group_id = p_id),
         (SELECT count(*) FROM dead_letters WHERE group_id = p_id)
-    ]
+    ];
+END
 $$;
 
 SELECT is(pg_temp.everything('e'), '{1,1,1,1,1,1,2,1}', 'it has something in all tables');

@@ -7,7 +7,7 @@ BEGIN
         ('p', NULL, 'RUNNING'), ('p/a', 'p', 'DONE'), ('p/a/c', 'p/a', 'PENDING'), ('p/b', 'p', 'RUNNING'), ('q', NULL,
         'RUNNING')
     ) AS v (id, parent, status);
-    PERFORM harel_publish(id, 'ev') FROM executions;
+    PERFORM harel_publish(id, 'ev') FROM unnest('{p,p/a,p/a/c,p/b,q}'::text[]) id;
     PERFORM harel_suspend(id) FROM unnest('{p,q}'::text[]) id;
 END
 $$;

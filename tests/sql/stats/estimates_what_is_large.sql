@@ -2,7 +2,10 @@ SELECT plan(3);
 
 INSERT INTO executions (id, definition_id, data, version, status)
 SELECT 'e' || n, 'd', '{}', 1, CASE WHEN n % 10 = 0 THEN 'DONE' ELSE 'RUNNING' END FROM generate_series(1, 9000) n;
-SELECT is((SELECT executions ->> 'RUNNING' FROM harel_stats()), '1000', 'not analyzed: as far as it has counted');
+-- It counts up to a thousand of each table, and on several nodes there is one for each shard.
+SELECT ok(
+    (SELECT executions ->> 'RUNNING' FROM harel_stats()) IN ('1000', '4000'), 'not analyzed: as far as it has counted'
+);
 ANALYZE executions;
 SELECT ok(
     (SELECT (executions ->> 'RUNNING')::integer BETWEEN 8000 AND 8200 FROM harel_stats()), 'analyzed: what is to be expected'

@@ -9,7 +9,8 @@ BEGIN
     ) AS v (id, parent);
     PERFORM harel_commit_cas('p/b', 'd', '{"status": "DONE", "parent_id": "p"}', 1);
     PERFORM harel_commit_cas('p/b/c', 'd', '{"status": "PENDING", "parent_id": "p/b"}', 0);
-    PERFORM harel_publish(id, 'ev', p_now => 100) FROM executions;
+    PERFORM harel_publish(id, 'ev', p_now => 100)
+    FROM unnest('{p,p/a,p/b,p/a/c,p/a/c/d,q,q/a,pp,p/b/c}'::text[]) id;
 END
 $$;
 

@@ -10,6 +10,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from ._base import InvalidArgument
+
 # Of these types the server has values of its own, and would take an argument of another for another function.
 _KINDS: dict[Any, tuple[type, ...]] = {
     str: (str,),
@@ -49,6 +51,18 @@ def checked(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, *arguments)
 
     return call
+
+
+def key(what: str, id: str) -> str:
+    """An id by which a cluster finds the node of a call. None is refused as by the store: Citus (13.2) would crash."""
+    if id is None:
+        raise InvalidArgument(
+            "ST001",
+            f"the {what} must be a text of 1 to 1000 bytes",
+            f"The {what} is NULL.",
+            "Pass the same non-empty text each time; a longer key can be replaced by a hash of it.",
+        )
+    return id
 
 
 def _kinds(annotation: Any) -> tuple[type, ...]:

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...spec.states import Event
 from ..execution import Execution, ExecutionPage, ExecutionSummary, Status
-from ._arguments import check, checked
+from ._arguments import check, checked, key
 from ._base import OutboxEntry, Problem, SpawnEntry, Stats, TimerOp, TraceEntry
 from ._json import dump_dict, dump_event, dump_model, load_entry, load_event, load_model
 
@@ -219,7 +219,7 @@ class Calls(CallsOfSchema):
         check_state(exe)
         what = f"the data of execution {exe.id!r}"
         data = dump_model(exe.model_copy(update={"version": exe.version + 1}), what)
-        head = (exe.id, exe.definition_id, data, exe.version, processed_event_id)
+        head = (key("execution id", exe.id), exe.definition_id, data, exe.version, processed_event_id)
         name = (commit_id,) if self.names_commits else ()
         emits, timers, spawns = list(emits), list(timers), list(spawns)
         if not (emits or timers or spawns or trace is not None):
@@ -318,7 +318,7 @@ class Calls(CallsOfSchema):
 
     def append_trace(self, execution_id: str, entry: TraceEntry, trace_max: int | None) -> Call[int]:
         text = dump_dict(entry, f"a trace entry of execution {execution_id!r}")
-        return Call(self._append_trace, (execution_id, text, trace_max), scalar)
+        return Call(self._append_trace, (key("execution id", execution_id), text, trace_max), scalar)
 
     def read_trace(self, execution_id: str) -> Call[list[dict[str, Any]]]:
         return Call(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...spec.states import Event
-from ..store._arguments import check
+from ..store._arguments import check, key
 from ..store._base import InvalidArgument
 from ..store._calls import Call, CallsOfSchema, Row, array, check_state, scalar
 from ..store._json import dump_dict, dump_event, dump_model, load_event, load_model
@@ -47,7 +47,8 @@ class TransportCalls(CallsOfSchema):
         self._channel = f"SELECT {prefix}channel()"
 
     def publish(self, group_id: str, event: Event, priority: int, now: float | None) -> Call[int]:
-        return Call(self._publish, (group_id, dump_event(event, f"an event for {group_id!r}"), priority, now), scalar)
+        text = dump_event(event, f"an event for {group_id!r}")
+        return Call(self._publish, (key("group id", group_id), text, priority, now), scalar)
 
     def publish_many(self, messages: Iterable[Sequence[Any]], now: float | None) -> Call[int]:
         groups: list[str] = []
@@ -60,7 +61,8 @@ class TransportCalls(CallsOfSchema):
         return Call(self._publish_many, (array(groups), array(events), array(priorities), now), scalar)
 
     def send(self, execution_id: str, event: Event, now: float | None) -> Call[int | None]:
-        return Call(self._send, (execution_id, dump_event(event, f"an event for {execution_id!r}"), now), scalar)
+        text = dump_event(event, f"an event for {execution_id!r}")
+        return Call(self._send, (key("group id", execution_id), text, now), scalar)
 
     def claim(
         self,
@@ -205,6 +207,13 @@ class TransportCalls(CallsOfSchema):
 def _key(lease: Lease) -> tuple[str, str]:
     check("group_id", lease.group_id, str)
     check("token", lease.token, str)
+    if lease.group_id is None:
+        raise InvalidArgument(
+            "ST001",
+            "a lease is named by its group and its token",
+            "Group NULL: one of the two is NULL.",
+            "Pass the group_id and the token that harel_claim() or harel_next() gave.",
+        )
     return lease.group_id, lease.token
 
 
