@@ -12,10 +12,13 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from harel.embedded import EmbeddedServer
 from servers import server
+
+# The shards of each store of a test, 0 where it lies on one server.
+SHARDS = int(os.environ.get("HAREL_TEST_DISTRIBUTED") or 0)
 
 
 class Standby(EmbeddedServer):
@@ -188,3 +191,25 @@ def execute(dsn: str, statement: "LiteralString | sql.Composed", *parameters: An
     with psycopg.connect(dsn, autocommit=True) as session:
         cursor = session.execute(statement, parameters or None)
         return cursor.fetchall() if cursor.description else []
+
+
+def dsn_of(connection: "psycopg.Connection[Any]") -> str:
+    """The DSN of a connection's database."""
+    info = connection.info
+    return make_conninfo(host=info.host, port=info.port, user=info.user, password=info.password, dbname=info.dbname)
+
+
+def nodes_of(dsn: str) -> list[str]:
+    """The DSNs of a database on all nodes, its own first."""
+    if not SHARDS:
+        return [dsn]
+    return [
+        make_conninfo(node, dbname=conninfo_to_dict(dsn)["dbname"]) for node in os.environ["HAREL_TEST_DSN"].split(";")
+    ]
+
+
+def arrive(transport: Any) -> None:
+    """Brings what steps have sent to where it is for: on one server it is there already."""
+    if SHARDS:
+        transport.relay_spawns()
+        transport.relay()

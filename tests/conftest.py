@@ -22,7 +22,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pytest_postgresql import factories
 
-from cluster import Cluster, execute
+from cluster import SHARDS, Cluster, dsn_of, execute
 from harel import (
     AsyncPostgresStore,
     AsyncPostgresTransport,
@@ -33,8 +33,6 @@ from harel import (
 )
 from harel.embedded import EmbeddedServer
 
-# The shards of each store, 0 where it lies on one server.
-SHARDS = int(os.environ.get("HAREL_TEST_DISTRIBUTED") or 0)
 _DISTRIBUTED = "harel_distributed"
 _numbers = itertools.count()
 
@@ -141,12 +139,6 @@ def citus() -> None:
 
 # The same for a database with nothing in it.
 empty_database = factories.postgresql("_empty")
-
-
-def dsn_of(connection: "psycopg.Connection[Any]") -> str:
-    """The DSN of a connection's database."""
-    info = connection.info
-    return make_conninfo(host=info.host, port=info.port, user=info.user, password=info.password, dbname=info.dbname)
 
 
 @pytest.fixture
@@ -268,13 +260,6 @@ def store(twin: Twin, store_dsn: str) -> Any:
 def transport(twin: Twin, store_dsn: str) -> Any:
     """A transport over connections of its own, in the same database."""
     return twin.transport(store_dsn)
-
-
-def arrive(transport: Any) -> None:
-    """Brings what steps have sent to where it is for: on one server it is there already."""
-    if SHARDS:
-        transport.relay_spawns()
-        transport.relay()
 
 
 @pytest.fixture

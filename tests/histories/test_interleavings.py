@@ -10,6 +10,8 @@ from itertools import product
 import pytest
 from interleaving import TOKEN, UNDONE, Outcome, Plan, Stage, orders
 
+pytestmark = pytest.mark.one_server("it stops calls at each lock of one server")
+
 
 def saved(*ids: str, status: str = "RUNNING", parent: str | None = None) -> str:
     parent_id = f'"{parent}"' if parent else "null"

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from cluster import SHARDS, Cluster, execute
 from harel import Event, Execution, PostgresStore, PostgresTransport
 from harel.embedded import EmbeddedServer
 from harel.replay import Log, LogError, ProofFailed, Replay, ReplayError, machine, prove, read_log, row_event
@@ -76,8 +78,15 @@ def orders(tmp_path: Path) -> Log:
 
 
 @pytest.fixture
-def store(dsn: str) -> Iterator[PostgresStore]:
-    store = PostgresStore.from_dsn(dsn)
+def place(request: pytest.FixtureRequest) -> str:
+    """The DSN of a fresh database: without a store, or with one that is spread over several nodes."""
+    dsn: str = request.getfixturevalue("store_dsn" if SHARDS else "dsn")
+    return dsn
+
+
+@pytest.fixture
+def store(place: str) -> Iterator[PostgresStore]:
+    store = PostgresStore.from_dsn(place)
     yield store
     store.close()
 
@@ -214,13 +223,13 @@ def test_an_event_is_refused_unless_exactly_those_before_it_are_applied(small: L
     ],
 )
 def test_the_proof_detects_a_tampered_store(
-    small: Log, dsn: str, store: PostgresStore, tampering: str, says: str
+    small: Log, place: str, store: PostgresStore, tampering: str, says: str
 ) -> None:
     replay_here(small, store)
-    with psycopg.connect(dsn) as connection:
+    with psycopg.connect(place) as connection:
         connection.execute(tampering)
     with pytest.raises(ProofFailed) as failed:
-        prove(small, dsn)
+        prove(small, place)
     assert says in str(failed.value)
     assert any(check.holds for check in failed.value.checks)
 
@@ -237,34 +246,34 @@ def test_the_proof_holds_in_a_store_that_has_other_executions(small: Log, dsn: s
     assert [check.compared for check in prove(small, dsn, schema)] == [3, 6, 3, 6, 3, 3, 2, 0, 0, 0]
 
 
-def test_every_event_is_handled_once_without_disturbances(orders: Log, dsn: str, store: PostgresStore) -> None:
+def test_every_event_is_handled_once_without_disturbances(orders: Log, place: str, store: PostgresStore) -> None:
     done: list[int] = []
-    replayed = Replay(orders, dsn, workers=2, progressed=done.append).run()
+    replayed = Replay(orders, place, workers=2, progressed=done.append).run()
     assert replayed.tally == {"finished": orders.events}
     assert (replayed.kills, replayed.crashes) == ([], 0)
     assert replayed.seconds > 0
     assert done == sorted(done)
     assert done[-1] == orders.events
-    assert all(check.holds for check in prove(orders, dsn))
+    assert all(check.holds for check in prove(orders, place))
 
 
-def test_a_replay_does_not_take_over_an_execution(small: Log, dsn: str, store: PostgresStore) -> None:
+def test_a_replay_does_not_take_over_an_execution(small: Log, place: str, store: PostgresStore) -> None:
     store.save(Execution(id="b", definition_id="another"))
     with pytest.raises(ReplayError, match="there already is an execution with the id of case 'b'"):
-        Replay(small, dsn, workers=1).run()
+        Replay(small, place, workers=1).run()
     assert multiprocessing.active_children() == []
 
 
-def test_a_worker_that_ends_unasked_ends_the_replay(orders: Log, dsn: str, store: PostgresStore) -> None:
+def test_a_worker_that_ends_unasked_ends_the_replay(orders: Log, place: str, store: PostgresStore) -> None:
     def progressed(events: int) -> None:
         multiprocessing.active_children()[0].kill()
 
     with pytest.raises(ReplayError, match="worker 1 has ended with exit code -9 and no word"):
-        Replay(orders, dsn, workers=1, progressed=progressed).run()
+        Replay(orders, place, workers=1, progressed=progressed).run()
 
 
 def test_workers_end_with_their_coordinator_and_another_replay_goes_on(
-    orders: Log, dsn: str, store: PostgresStore
+    orders: Log, place: str, store: PostgresStore
 ) -> None:
     program = """
 import os, signal, sys
@@ -280,14 +289,14 @@ if __name__ == "__main__":
 """
     # The pipes for its output are at their end only when the workers, who inherit them, are gone too.
     done = subprocess.run(
-        [sys.executable, "-c", program, str(orders.path), dsn], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program, str(orders.path), place], capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
-    with psycopg.connect(dsn) as connection:
+    with psycopg.connect(place) as connection:
         [(before,)] = connection.execute("SELECT sum(version - 1) FROM executions")
     assert 0 < before < orders.events
-    assert Replay(orders, dsn, workers=2).run().tally["finished"] == orders.events - before
-    assert all(check.holds for check in prove(orders, dsn))
+    assert Replay(orders, place, workers=2).run().tally["finished"] == orders.events - before
+    assert all(check.holds for check in prove(orders, place))
 
 
 def helpdesk() -> Path:
@@ -298,16 +307,30 @@ def helpdesk() -> Path:
     return path
 
 
+@contextmanager
+def server_with_a_store() -> Iterator[tuple[EmbeddedServer, str]]:
+    """A server that a test crashes, and a database with a store there: of several nodes the coordinator."""
+    if SHARDS:
+        with Cluster() as cluster:
+            dsn = cluster.create_database("helpdesk")
+            execute(dsn, "CREATE EXTENSION harel")
+            execute(dsn, "SELECT harel_distribute(%s)", SHARDS)
+            yield cluster.servers[0], dsn
+    else:
+        with EmbeddedServer(settings={"fsync": "off"}) as server:
+            PostgresStore.from_dsn(server.dsn).close()
+            yield server, server.dsn
+
+
 def test_every_ticket_of_a_help_desk_ends_as_its_log_says() -> None:
     path = helpdesk()
-    with EmbeddedServer(settings={"fsync": "off"}) as server:
-        PostgresStore.from_dsn(server.dsn).close()
+    with server_with_a_store() as (server, dsn):
 
         def crash() -> None:
             server.stop("immediate")
             server.start()
 
-        replayed = Replay(read_log(path), server.dsn, workers=4, kills=20, crash=crash, seed=2).run()
+        replayed = Replay(read_log(path), dsn, workers=4, kills=20, crash=crash, seed=2).run()
         assert len(replayed.kills) + replayed.crashes == 20
         assert len(replayed.kills) > replayed.crashes > 1
         # In the middle of the work: each left something in its hands, and what it had done before was not in vain.
@@ -328,7 +351,7 @@ def test_every_ticket_of_a_help_desk_ends_as_its_log_says() -> None:
                         "resource": row["resource"],
                     }
                 )
-        with psycopg.connect(server.dsn) as connection:
+        with psycopg.connect(dsn) as connection:
             traces: dict[str, list[dict[str, Any]]] = {}
             for case_id, idx, text in connection.execute(
                 "SELECT execution_id, idx, entry FROM trace ORDER BY execution_id, idx"
@@ -357,7 +380,7 @@ def test_every_ticket_of_a_help_desk_ends_as_its_log_says() -> None:
         assert sorted(marks) == sorted((case_id, row["event_id"]) for case_id, rows in expected.items() for row in rows)
         assert sorted(finished) == sorted((case_id, "Finished") for case_id in expected)
         assert set(map(str, left.values())) == {"[(0,)]"}
-        assert all(check.holds for check in prove(read_log(path), server.dsn))
+        assert all(check.holds for check in prove(read_log(path), dsn))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from psycopg import Connection, sql
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from conftest import SHARDS, arrive
+from cluster import SHARDS, arrive
 from harel import (
     Completed,
     Completion,

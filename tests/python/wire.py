@@ -8,13 +8,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
 from typing import Any, Protocol, cast
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from cluster import nodes_of
 from harel import (
     AsyncPostgresStore,
     AsyncPostgresTransport,
@@ -105,18 +106,22 @@ class Call(Protocol):
 
 
 def until_blocked(dsn: str, *calls: Call) -> list[int]:
-    """Waits until as many sessions of the database as there are calls wait for locks, and returns their backends."""
+    """Waits until as many sessions of the database as there are calls wait for locks, and returns their backends.
+
+    Of several nodes each waits on the one that has what it waits for.
+    """
     query = """
         SELECT pid FROM pg_stat_activity
         WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0
     """
-    with psycopg.connect(dsn, autocommit=True) as observer:
+    with ExitStack() as closing:
+        observers = [closing.enter_context(psycopg.connect(node, autocommit=True)) for node in nodes_of(dsn)]
 
         def blocked() -> list[int]:
             for call in calls:
                 assert not call.done(), f"not blocked, but done: {call.result()}"
-            pids = [pid for (pid,) in observer.execute(query)]
-            return pids if len(pids) >= len(calls) else []
+            pids = [pid for observer in observers for (pid,) in observer.execute(query)]
+            return pids if len(pids) >= max(1, len(calls)) else []
 
         return cast(list[int], until(blocked))
 

@@ -10,7 +10,7 @@ import pytest
 from psycopg import sql
 
 from calls import FUNCTIONS, STORE, call
-from conftest import SHARDS
+from cluster import SHARDS
 
 INDEXES = Path(__file__).parents[2] / "extension/sql/21_indexes.sql"
 

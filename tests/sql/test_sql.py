@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from one_server import DIFFERENT
 
-from conftest import SHARDS, dsn_of
+from cluster import SHARDS, dsn_of
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*/*.sql"))
