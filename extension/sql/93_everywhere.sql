@@ -353,10 +353,12 @@ BEGIN
             v_tried := v_tried || v_source;
             EXIT WHEN cardinality(v_seqs) >= p_limit;
         END LOOP;
-        -- In the order of the ids, as all lock groups that lock several.
+        -- In the order of the ids, as all lock groups that lock several. What one that was busy would take would not leave
+        -- the outbox below.
         FOR v_target IN
             SELECT o.target_id, array_agg(o.event ORDER BY o.place) AS events
             FROM unnest(v_targets, v_events) WITH ORDINALITY AS o (target_id, event, place)
+            WHERE o.target_id <> ALL (v_busy)
             GROUP BY o.target_id
             ORDER BY o.target_id COLLATE "C"
         LOOP
