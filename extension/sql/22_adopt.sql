@@ -206,6 +206,6 @@ COMMENT ON FUNCTION @extschema@.harel_adopt(name, text)
 IS
 'Takes over what another program keeps in the six tables of the contract in a schema, under names that may begin with '
 'a prefix: every row byte for byte, the fields kept beside data, and the sequences, into this store, which must be '
-'empty and on one server. The tables stay there as executions_adopted and so on, for you to drop. For their owner. Returns how many rows '
-'were taken over. Raises ST014, and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
+'empty and on one server. The tables stay there as executions_adopted and so on, for you to drop. For their owner. '
+'Returns how many rows were taken over. Raises ST014, and ST001, ST002, ST003 or ST006 for a row that no store can hold.';
 REVOKE ALL ON FUNCTION @extschema@.harel_adopt(name, text) FROM PUBLIC;
