@@ -6769,8 +6769,9 @@ COMMENT ON FUNCTION @extschema@.harel__receive_events(text, text[], double preci
 IS 'Internal. Puts events at the end of a group, unless another transaction has locked it or is making it.';
 REVOKE ALL ON FUNCTION @extschema@.harel__receive_events(text, text[], double precision) FROM PUBLIC;
 
-CREATE OR REPLACE FUNCTION @extschema@.harel__take_events(p_source_id text, p_limit integer, p_relay boolean)
-RETURNS TABLE (seq bigint, target_id text, event text)
+CREATE OR REPLACE FUNCTION @extschema@.harel__take_events(
+    p_source_id text, p_limit integer, p_relay boolean, p_without text[]
+) RETURNS TABLE (seq bigint, target_id text, event text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -6784,17 +6785,18 @@ BEGIN
     RETURN QUERY
     SELECT o.seq, o.target_id, o.event
     FROM @extschema@.outbox o
-    WHERE o.source_id = p_source_id AND (NOT p_relay OR o.target_id IS NOT NULL)
+    WHERE o.source_id = p_source_id
+        AND (NOT p_relay OR o.target_id IS NOT NULL AND o.target_id <> ALL (p_without))
     ORDER BY o.version, o.ord, o.seq
     LIMIT p_limit
     FOR UPDATE SKIP LOCKED;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__take_events(text, integer, boolean)
+COMMENT ON FUNCTION @extschema@.harel__take_events(text, integer, boolean, text[])
 IS
-'Internal. Locks the first events that a source has in the outbox, in its order; for a relay those with a target, and '
-'none while another relay has some.';
-REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean) FROM PUBLIC;
+'Internal. Locks the first events that a source has in the outbox, in its order; for a relay those with a target, '
+'but for some, and none while another relay has some.';
+REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean, text[]) FROM PUBLIC;
 
 CREATE OR REPLACE FUNCTION @extschema@.harel__drop_events(p_source_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -7374,7 +7376,7 @@ BEGIN
     LOOP
         EXIT WHEN v_left <= 0;
         FOR seq, target_id, event IN
-            SELECT * FROM @extschema@.harel__take_events(v_source, v_left, false)
+            SELECT * FROM @extschema@.harel__take_events(v_source, v_left, false, '{}')
         LOOP
             source_id := nullif(v_source, '');
             v_left := v_left - 1;
@@ -7454,7 +7456,8 @@ DECLARE
     v_moved integer := 0;
 BEGIN
     LOOP
-        -- A source that a look found nothing to move of must not hide those behind it.
+        -- A source that a look found nothing to move of must not hide those behind it, nor a target that is busy what its
+        -- sources have for others.
         SELECT array_agg(DISTINCT o.source_id) INTO v_sources
         FROM (
             SELECT o.source_id
@@ -7467,14 +7470,16 @@ BEGIN
         EXIT WHEN v_sources IS NULL;
         FOREACH v_source IN ARRAY v_sources LOOP
             FOR v_event IN
-                SELECT * FROM @extschema@.harel__take_events(v_source, p_limit - cardinality(v_seqs), true)
+                SELECT * FROM @extschema@.harel__take_events(v_source, p_limit - cardinality(v_seqs), true, v_busy)
             LOOP
                 v_source_ids := v_source_ids || v_source;
                 v_seqs := v_seqs || v_event.seq;
                 v_targets := v_targets || v_event.target_id;
                 v_events := v_events || v_event.event;
             END LOOP;
-            v_tried := v_tried || v_source;
+            IF NOT FOUND THEN
+                v_tried := v_tried || v_source;
+            END IF;
             EXIT WHEN cardinality(v_seqs) >= p_limit;
         END LOOP;
         -- In the order of the ids, as all lock groups that lock several.

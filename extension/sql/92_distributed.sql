@@ -326,8 +326,9 @@ COMMENT ON FUNCTION @extschema@.harel__receive_events(text, text[], double preci
 IS 'Internal. Puts events at the end of a group, unless another transaction has locked it or is making it.';
 REVOKE ALL ON FUNCTION @extschema@.harel__receive_events(text, text[], double precision) FROM PUBLIC;
 
-CREATE FUNCTION @extschema@.harel__take_events(p_source_id text, p_limit integer, p_relay boolean)
-RETURNS TABLE (seq bigint, target_id text, event text)
+CREATE FUNCTION @extschema@.harel__take_events(
+    p_source_id text, p_limit integer, p_relay boolean, p_without text[]
+) RETURNS TABLE (seq bigint, target_id text, event text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -341,17 +342,18 @@ BEGIN
     RETURN QUERY
     SELECT o.seq, o.target_id, o.event
     FROM @extschema@.outbox o
-    WHERE o.source_id = p_source_id AND (NOT p_relay OR o.target_id IS NOT NULL)
+    WHERE o.source_id = p_source_id
+        AND (NOT p_relay OR o.target_id IS NOT NULL AND o.target_id <> ALL (p_without))
     ORDER BY o.version, o.ord, o.seq
     LIMIT p_limit
     FOR UPDATE SKIP LOCKED;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.harel__take_events(text, integer, boolean)
+COMMENT ON FUNCTION @extschema@.harel__take_events(text, integer, boolean, text[])
 IS
-'Internal. Locks the first events that a source has in the outbox, in its order; for a relay those with a target, and '
-'none while another relay has some.';
-REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean) FROM PUBLIC;
+'Internal. Locks the first events that a source has in the outbox, in its order; for a relay those with a target, '
+'but for some, and none while another relay has some.';
+REVOKE ALL ON FUNCTION @extschema@.harel__take_events(text, integer, boolean, text[]) FROM PUBLIC;
 
 CREATE FUNCTION @extschema@.harel__drop_events(p_source_id text, p_seqs bigint[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

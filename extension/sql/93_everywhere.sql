@@ -251,7 +251,7 @@ BEGIN
     LOOP
         EXIT WHEN v_left <= 0;
         FOR seq, target_id, event IN
-            SELECT * FROM @extschema@.harel__take_events(v_source, v_left, false)
+            SELECT * FROM @extschema@.harel__take_events(v_source, v_left, false, '{}')
         LOOP
             source_id := nullif(v_source, '');
             v_left := v_left - 1;
@@ -331,7 +331,8 @@ DECLARE
     v_moved integer := 0;
 BEGIN
     LOOP
-        -- A source that a look found nothing to move of must not hide those behind it.
+        -- A source that a look found nothing to move of must not hide those behind it, nor a target that is busy what its
+        -- sources have for others.
         SELECT array_agg(DISTINCT o.source_id) INTO v_sources
         FROM (
             SELECT o.source_id
@@ -344,14 +345,16 @@ BEGIN
         EXIT WHEN v_sources IS NULL;
         FOREACH v_source IN ARRAY v_sources LOOP
             FOR v_event IN
-                SELECT * FROM @extschema@.harel__take_events(v_source, p_limit - cardinality(v_seqs), true)
+                SELECT * FROM @extschema@.harel__take_events(v_source, p_limit - cardinality(v_seqs), true, v_busy)
             LOOP
                 v_source_ids := v_source_ids || v_source;
                 v_seqs := v_seqs || v_event.seq;
                 v_targets := v_targets || v_event.target_id;
                 v_events := v_events || v_event.event;
             END LOOP;
-            v_tried := v_tried || v_source;
+            IF NOT FOUND THEN
+                v_tried := v_tried || v_source;
+            END IF;
             EXIT WHEN cardinality(v_seqs) >= p_limit;
         END LOOP;
         -- In the order of the ids, as all lock groups that lock several.

@@ -42,6 +42,13 @@ def query(dsn: str, sql: str) -> list[tuple[Any, ...]]:
         return session.execute(sql.encode()).fetchall()
 
 
+def commit_again(dsn: str) -> None:
+    """Commits what each execution is as its next version."""
+    with psycopg.connect(dsn, autocommit=True) as session:
+        for row in session.execute("SELECT id, data, version FROM executions").fetchall():
+            session.execute("SELECT harel_commit_cas(%s, 'd', %s, %s)", row)
+
+
 def everything(store: Any, exe: Execution, event_id: str | None) -> list[int]:
     emits = [(None, Event(kind="Told")), ("other", Event(kind="Asked"))]
     timers, trace = [TimerOp("schedule", "waiting", 1.0)], {"event": "Paid"}
@@ -122,9 +129,9 @@ def gone_on(proxy: Proxy, store_dsn: str, commit_first: bool) -> None:
         if requests == 1:
             return cut
         if requests == 2:
-            query(store_dsn, "SELECT harel_commit_cas(id, 'd', data, version) FROM executions")
+            commit_again(store_dsn)
             if not commit_first:
-                query(store_dsn, "SELECT harel_commit_cas(id, 'd', data, version) FROM executions")
+                commit_again(store_dsn)
         return None
 
     proxy.decide = decide

@@ -18,6 +18,7 @@ from linearizability import Operation, Read, State, Swap, Violation, violation
 from psycopg.conninfo import make_conninfo
 from wire import DEADLINE, KINDS, opened
 
+from cluster import nodes_of
 from harel import CommitOutcomeUnknown, Execution, StoreConflict
 
 Session = psycopg.Connection[Any]
@@ -383,9 +384,11 @@ def test_what_concurrent_clients_see_for_long_is_linearizable(
     ],
 )
 def test_a_store_that_is_not_is_found_out(store_dsn: str, seed: int, sound: str, broken: str) -> None:
-    with psycopg.connect(store_dsn, autocommit=True) as session:
-        (source,) = session.execute("SELECT pg_get_functiondef('harel__swap'::regproc)").fetchone()
-        assert source.count(sound) == 1
-        session.execute(source.replace(sound, broken))
+    for node in nodes_of(store_dsn):
+        # Each node of a cluster is changed for itself.
+        with psycopg.connect(node, autocommit=True, options="-c citus.enable_ddl_propagation=off") as session:
+            (source,) = session.execute("SELECT pg_get_functiondef('harel__swap'::regproc)").fetchone()
+            assert source.count(sound) == 1
+            session.execute(source.replace(sound, broken))
     histories = recorded(store_dsn, ["harel_commit_cas"] * 3, 1, 50, seed, LEVELS[0], faults=0.0)
     assert violation(histories["x0"]) is not None

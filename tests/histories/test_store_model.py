@@ -442,6 +442,10 @@ def world(request: pytest.FixtureRequest, store_dsn: str) -> Iterator[World]:
         yield World(request.param, store_dsn, closing)
 
 
+# It has the outbox in the order of all commits, and what a step sends in the queue at once.
+pytestmark = pytest.mark.one_server("the model is of one server")
+
+
 def run(world: World, examples: int, steps: int) -> None:
     run_state_machine_as_test(
         lambda: StoreMachine(world),

@@ -56,12 +56,15 @@ SELECT EXISTS (SELECT FROM {schema}.processed_events WHERE execution_id = %(case
 
 # How many events are done, and whether none is left to do.
 _DONE = """
-SELECT coalesce(sum(version - 1), 0)::integer, NOT EXISTS (
-    SELECT FROM {schema}.transport_groups g JOIN {schema}.executions e ON e.id = g.group_id
-    WHERE e.definition_id = %(definition)s
-)
-FROM {schema}.executions
-WHERE definition_id = %(definition)s
+SELECT
+    (
+        SELECT count(*) = 0 FROM (
+            SELECT g.group_id FROM {schema}.transport_groups g JOIN {schema}.executions e ON e.id = g.group_id
+            WHERE e.definition_id = %(definition)s
+            LIMIT 1
+        ) g
+    ),
+    (SELECT coalesce(sum(version - 1), 0)::integer FROM {schema}.executions WHERE definition_id = %(definition)s)
 """
 
 _LEASES = """
@@ -179,7 +182,7 @@ class Replay:
                         all_published = publishing.done()
                         if all_published:
                             publishing.result()
-                        [(events, drained)] = database.run(database.query, _DONE, ours)
+                        [(drained, events)] = database.run(database.query, _DONE, ours)
                         self._progressed(events)
                         if drained and all_published:
                             break
