@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any, LiteralString
 from uuid import uuid4
 
@@ -473,6 +474,27 @@ def test_a_call_for_one_execution_is_one_statement_on_its_node(
                     sent = statements.of(lambda p=parameters: session.execute(statement, p, prepare=prepare))
                     where = [node for node, _ in sent]
                     assert where == ([] if asked == owner else [owner]), sent
+
+
+def test_a_session_of_a_node_does_not_grow_with_what_it_is_asked(cluster: Cluster, shared: str) -> None:
+    """Citus would keep a plan of its own for each call of a statement that PostgreSQL plans once: 100 KB a commit."""
+    id = id_on(1, shared)
+    with psycopg.connect(on(cluster, 1, shared), autocommit=True) as session:
+
+        def work(versions: range) -> int:
+            for version in versions:
+                session.execute(
+                    "SELECT harel_commit(%s, 'd', %s, %s, %s::text, '{x}', '{e}', p_trace => 't', p_trace_max => 5)",
+                    (id, DATA, version, version),
+                )
+                session.execute("SELECT harel_load_for_event(%s, 'e'), harel_publish(%s, %s)", (id, id, EVENT))
+            memory = Path(f"/proc/{session.info.backend_pid}/status").read_text()
+            found = re.search(r"RssAnon:\s+(\d+) kB", memory)
+            assert found
+            return int(found[1])
+
+        first = work(range(50))
+        assert work(range(50, 250)) - first < 5000
 
 
 def test_a_client_asks_the_node_of_an_execution_once_for_each_call(cluster: Cluster, spread: str) -> None:
