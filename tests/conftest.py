@@ -117,7 +117,7 @@ def rolled_back(request: pytest.FixtureRequest) -> Iterator["psycopg.Connection[
     connection = request.getfixturevalue("_shared_on_cluster" if SHARDS else "_on_one_server")
     yield connection
     connection.rollback()
-    connection.execute("DEALLOCATE ALL")
+    connection.execute("DEALLOCATE ALL", prepare=False)
     connection.commit()
 
 
