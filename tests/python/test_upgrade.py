@@ -27,6 +27,9 @@ DUMPED = """
 """
 
 
+ADDED = {"outbox": ["version", "ord"], "spawns": ["version", "ord"]}
+
+
 def old_store_by_script(dsn: str, schema: str) -> None:
     """Creates a store of the last version without the extension, as its client did."""
     script = (EXTENSION / f"harel--{_install.PREVIOUS}.sql").read_text()
@@ -37,11 +40,11 @@ def old_store_by_script(dsn: str, schema: str) -> None:
 
 
 def contents(dsn: str, schema: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row but for what is NULL in it, such as a column that was added, and where the sequences stand."""
-    rows = {
-        table: query(dsn, f"SELECT jsonb_strip_nulls(to_jsonb(t))::text FROM {schema}.{table} t ORDER BY 1")
-        for table in TABLES
-    }
+    """Every row but for the columns that were added, which are NULL or in ADDED, and where the sequences stand."""
+    rows = {}
+    for table in TABLES:
+        row = "jsonb_strip_nulls(to_jsonb(t)) - %s::text[]"
+        rows[table] = query(dsn, f"SELECT ({row})::text FROM {schema}.{table} t ORDER BY 1", ADDED.get(table, []))
     for sequence in ("outbox_seq_seq", "spawns_seq_seq"):
         rows[sequence] = query(dsn, f"SELECT last_value, is_called FROM {schema}.{sequence}")
     return rows
