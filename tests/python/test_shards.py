@@ -577,8 +577,9 @@ def test_a_sender_that_was_restored_is_told_apart_from_its_past(store: Any, dsns
     emit(store, source, target, "one", "two")
     backup = rows(sender, "SELECT seq, target_id, event, source_id, shard FROM outbox")
     assert relayed(store) == 2
+    restore = "INSERT INTO outbox (seq, target_id, event, source_id, shard) VALUES (%s, %s, %s, %s, %s) RETURNING 1"
     for row in backup:
-        rows(sender, "INSERT INTO outbox VALUES (%s, %s, %s, %s, %s) RETURNING 1", *row)
+        rows(sender, restore, *row)
     assert relayed(store) == 2
     assert queued(dsns)[target] == ["one", "two"]
     rows(sender, "SELECT setval('outbox_seq_seq', %s, false)", backup[0][0])
@@ -629,7 +630,8 @@ def test_a_shard_that_is_down_holds_up_no_other(dsns: list[str]) -> None:
         assert store.load(owners[0]) is not None
         session.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
     assert relayed(store) == 4
-    assert sorted(queued(dsns)[owners[1]]) == [f"{owners[0]}>{owners[1]}", f"{owners[2]}>{owners[1]}"]
+    assert set(queued(dsns)[owners[1]]) == {f"{owners[0]}>{owners[1]}", f"{owners[2]}>{owners[1]}"}
+    assert len(queued(dsns)[owners[1]]) == 2
     store.close()
 
 
