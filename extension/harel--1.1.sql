@@ -1625,6 +1625,8 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_commit_id uuid;
+    v_xmin xid;
+    v_is_copied boolean;
 BEGIN
     IF p_id IS NULL OR p_old IS NULL OR p_commit_id IS NULL THEN
         RAISE EXCEPTION USING
@@ -1635,18 +1637,20 @@ BEGIN
     END IF;
     -- A backend that was ended while it waited for a standby has left a commit that can be seen and may still be lost.
     -- The lock makes this a transaction that waits for the standby in its turn, and for what came before it.
-    SELECT e.version, e.commit_id
-    INTO stored_version, v_commit_id
+    SELECT e.version, e.commit_id, e.xmin
+    INTO stored_version, v_commit_id, v_xmin
     FROM @extschema@.executions e
     WHERE e.id = p_id
     FOR NO KEY UPDATE;
     outbox_seqs := '{}';
     IF v_commit_id = p_commit_id THEN
         outcome := 'committed';
-        -- It reads the whole outbox, for once.
+        -- Written by the transaction that wrote the version, and not by an earlier execution of this id; on a cluster
+        -- rows may have been copied since. It reads the whole outbox, for once.
+        v_is_copied := @extschema@.harel__is_distributed();
         outbox_seqs := ARRAY(
             SELECT o.seq FROM @extschema@.outbox o
-            WHERE o.source_id = p_id AND o.version = stored_version
+            WHERE o.source_id = p_id AND o.version = stored_version AND (o.xmin = v_xmin OR v_is_copied)
             ORDER BY o.ord
         );
     ELSIF stored_version - 1 <= p_old OR stored_version IS NOT NULL AND p_event <> '' THEN
@@ -5539,8 +5543,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_reset_sequences()
 IS
 'Moves the sequences of outbox and spawns past what these tables hold, and never back, and gives shards_joined its '
-'value where there is a map of the shards; returns how many were moved. To '
-'be called where the rows came by logical replication, before the first commit.';
+'value where there is a map of the shards; returns how many were moved. To be called where the rows came by logical '
+'replication, before the first commit.';
 REVOKE ALL ON FUNCTION @extschema@.harel_reset_sequences() FROM PUBLIC;
 -- A store may be one of several, each in a database of its own, that share the executions among them: shards. Every
 -- shard knows the names of all and which one it is itself. The names decide who owns an execution, by rendezvous
@@ -7718,8 +7722,8 @@ DECLARE
     v_moved integer := 0;
 BEGIN
     LOOP
-        -- A source that a look found nothing to move of must not hide those behind it, nor a target that is busy what its
-        -- sources have for others.
+        -- A source that a look found nothing to move of must not hide those behind it, nor a target that is busy what
+        -- its sources have for others.
         SELECT array_agg(DISTINCT o.source_id) INTO v_sources
         FROM (
             SELECT o.source_id

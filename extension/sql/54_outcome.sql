@@ -15,6 +15,8 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_commit_id uuid;
+    v_xmin xid;
+    v_is_copied boolean;
 BEGIN
     IF p_id IS NULL OR p_old IS NULL OR p_commit_id IS NULL THEN
         RAISE EXCEPTION USING
@@ -25,18 +27,20 @@ BEGIN
     END IF;
     -- A backend that was ended while it waited for a standby has left a commit that can be seen and may still be lost.
     -- The lock makes this a transaction that waits for the standby in its turn, and for what came before it.
-    SELECT e.version, e.commit_id
-    INTO stored_version, v_commit_id
+    SELECT e.version, e.commit_id, e.xmin
+    INTO stored_version, v_commit_id, v_xmin
     FROM @extschema@.executions e
     WHERE e.id = p_id
     FOR NO KEY UPDATE;
     outbox_seqs := '{}';
     IF v_commit_id = p_commit_id THEN
         outcome := 'committed';
-        -- It reads the whole outbox, for once.
+        -- Written by the transaction that wrote the version, and not by an earlier execution of this id; on a cluster
+        -- rows may have been copied since. It reads the whole outbox, for once.
+        v_is_copied := @extschema@.harel__is_distributed();
         outbox_seqs := ARRAY(
             SELECT o.seq FROM @extschema@.outbox o
-            WHERE o.source_id = p_id AND o.version = stored_version
+            WHERE o.source_id = p_id AND o.version = stored_version AND (o.xmin = v_xmin OR v_is_copied)
             ORDER BY o.ord
         );
     ELSIF stored_version - 1 <= p_old OR stored_version IS NOT NULL AND p_event <> '' THEN

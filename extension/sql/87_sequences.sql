@@ -32,6 +32,6 @@ $$;
 COMMENT ON FUNCTION @extschema@.harel_reset_sequences()
 IS
 'Moves the sequences of outbox and spawns past what these tables hold, and never back, and gives shards_joined its '
-'value where there is a map of the shards; returns how many were moved. To '
-'be called where the rows came by logical replication, before the first commit.';
+'value where there is a map of the shards; returns how many were moved. To be called where the rows came by logical '
+'replication, before the first commit.';
 REVOKE ALL ON FUNCTION @extschema@.harel_reset_sequences() FROM PUBLIC;

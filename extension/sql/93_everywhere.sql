@@ -331,8 +331,8 @@ DECLARE
     v_moved integer := 0;
 BEGIN
     LOOP
-        -- A source that a look found nothing to move of must not hide those behind it, nor a target that is busy what its
-        -- sources have for others.
+        -- A source that a look found nothing to move of must not hide those behind it, nor a target that is busy what
+        -- its sources have for others.
         SELECT array_agg(DISTINCT o.source_id) INTO v_sources
         FROM (
             SELECT o.source_id

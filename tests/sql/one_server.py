@@ -7,6 +7,7 @@ _ADOPT = "rows are adopted by a store on one server, which is spread afterwards"
 _ORDER = "over all nodes the order is that of each source"
 _QUEUE = "what is sent stays in the outbox until the relay moves it to its node, under a seq"
 _PLACES = "the places of rows tell an order only in one table"
+_COPIED = "rows come to another node with a shard, and no longer tell of the transaction that wrote them"
 _NUMBERS = "each node numbers its rows, which do not come without it"
 
 DIFFERENT: dict[str, str] = {
@@ -44,6 +45,7 @@ DIFFERENT: dict[str, str] = {
     "join_shards/writes_the_map_once.sql": _SHARDS,
     "name_shard/keeps_the_name_that_there_is.sql": _SHARDS,
     "next/keeps_messages_of_an_execution_created_meanwhile.sql": "its node sees to each group, by another function",
+    "outcome/leaves_out_what_an_earlier_execution_of_the_id_emitted.sql": _COPIED,
     "pending_spawns/returns_the_oldest_first.sql": _ORDER,
     "protect/keeps_what_others_use.sql": _ROLES,
     "publish_many/works_in_the_order_of_the_ids.sql": _PLACES,
