@@ -20,12 +20,6 @@ WAITING = tuple(f"waiting {n}" for n in range(5))
 FAR = 4e9
 
 
-def rows(dsn: str, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-    with psycopg.connect(dsn, autocommit=True) as session:
-        cursor = session.execute(sql, parameters)
-        return cursor.fetchall() if cursor.description else []
-
-
 def fill(dsn: str, schema: str | None = None) -> Lease:
     """Fills a store, which is created if need be. Returns the lease of a message that a worker is at."""
     store = PostgresStore.from_dsn(dsn, schema=schema)

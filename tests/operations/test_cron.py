@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filled import rows
 from psycopg.conninfo import make_conninfo
 from wire import until
 
+from cluster import execute as rows
 from harel import Execution, PostgresStore, Status, TimerOp
 from harel.embedded import EmbeddedServer
 
@@ -48,7 +48,7 @@ def test_the_jobs_of_the_documentation_do_their_work(server: EmbeddedServer) -> 
         server.dsn,
         """
         INSERT INTO harel.executions (id, definition_id, data, version, status, finished_at)
-        SELECT 'done ' || n, 'd', '{"status": "DONE"}', 1, 'DONE', now() - make_interval(days => 29 + n %% 3)
+        SELECT 'done ' || n, 'd', '{"status": "DONE"}', 1, 'DONE', now() - make_interval(days => 29 + n % 3)
         FROM generate_series(1, 3600) n
         """,
     )
@@ -56,7 +56,7 @@ def test_the_jobs_of_the_documentation_do_their_work(server: EmbeddedServer) -> 
         server.dsn,
         """
         INSERT INTO harel.processed_events (execution_id, event_id, processed_at)
-        SELECT 'waiting', n::text, now() - make_interval(days => 80 + 20 * (n %% 2))
+        SELECT 'waiting', n::text, now() - make_interval(days => 80 + 20 * (n % 2))
         FROM generate_series(1, 24000) n
         """,
     )
@@ -68,7 +68,7 @@ def test_the_jobs_of_the_documentation_do_their_work(server: EmbeddedServer) -> 
     rows(server.dsn, "CREATE ROLE scheduler LOGIN")
     rows(server.dsn, "GRANT USAGE ON SCHEMA cron TO scheduler")
     rows(server.dsn, "SELECT harel.harel_grant('scheduler')")
-    rows(make_conninfo(server.dsn, user="scheduler"), jobs.replace("%", "%%"))
+    rows(make_conninfo(server.dsn, user="scheduler"), jobs)
     assert rows(server.dsn, "SELECT count(*) FROM cron.job") == [(2,)]
     # The next minute, or night, is not waited for.
     rows(server.dsn, "UPDATE cron.job SET schedule = '@reboot'")

@@ -8,10 +8,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from filled import contents, fill, rows, works_on
+from filled import contents, fill, works_on
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from cluster import execute as rows
 from harel import install_script
 from harel.embedded import EmbeddedServer
 
@@ -46,7 +47,7 @@ def install(dsn: str, schema: str, way: str) -> None:
         # The script takes the extension where it can, but a database holds one only once.
         rows(dsn, "CREATE SCHEMA taken")
         rows(dsn, "CREATE EXTENSION harel SCHEMA taken")
-        rows(dsn, install_script(schema).replace("%", "%%"))
+        rows(dsn, install_script(schema))
         rows(dsn, "DROP EXTENSION harel")
         rows(dsn, "DROP SCHEMA taken")
         return

@@ -15,12 +15,14 @@ from uuid import uuid4
 import psycopg
 import pytest
 import yaml
-from filled import fill, rows
+from filled import fill
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from wire import until
+
+from cluster import execute as rows
 
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/monitoring"
 DASHBOARD = json.loads((EXAMPLE / "dashboard.json").read_text())

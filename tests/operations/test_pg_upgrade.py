@@ -3,9 +3,10 @@
 from contextlib import ExitStack
 
 import pytest
-from filled import contents, fill, rows, works_on
+from filled import contents, fill, works_on
 
 from cluster import OldServer, Upgraded, programs_of
+from cluster import execute as rows
 
 
 @pytest.mark.parametrize("way", ["--copy", "--link"])

@@ -3,10 +3,11 @@
 from contextlib import ExitStack
 
 import pytest
-from filled import TABLES, contents, fill, rows, works_on
+from filled import TABLES, contents, fill, works_on
 from wire import until
 
 from cluster import Standby, programs_of
+from cluster import execute as rows
 from harel.embedded import EmbeddedServer
 
 # The registers of the queue, a day ahead of this host's clock.

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from filled import rows
 
+from cluster import execute as rows
 from cluster import programs_of
 from harel.embedded import EmbeddedServer
 from servers import RELEASES, server

@@ -18,6 +18,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 from wire import DEADLINE, KINDS, opened
 
+from cluster import execute as query
 from harel import (
     AsyncPostgresStore,
     Event,
@@ -39,12 +40,6 @@ TABLES = {
     "spawns": "seq",
     "trace": "execution_id, idx",
 }
-
-
-def query(dsn: str, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-    with psycopg.connect(dsn, autocommit=True) as session:
-        cursor = session.execute(sql, parameters)
-        return cursor.fetchall() if cursor.description else []
 
 
 def extension_schema(dsn: str) -> str | None:
@@ -166,7 +161,7 @@ def test_creating_the_store_again_changes_nothing(dsn: str, kind: str, schema: s
     with opened(kind, search, schema=schema) as store:
         assert store.load(exe.id) == exe
     for name in ("first", "second"):
-        query(dsn, install_script(name).replace("%", "%%"))
+        query(dsn, install_script(name))
     assert installed(dsn) == ["first", "second"]
 
 
@@ -363,7 +358,7 @@ def test_extension_and_script_create_the_same_objects(dsn: str) -> None:
     query(dsn, "CREATE SCHEMA by_extension")
     query(dsn, "CREATE EXTENSION harel SCHEMA by_extension")
     query(dsn, "SELECT by_extension.harel_protect()")
-    query(dsn, install_script("by_script").replace("%", "%%"))
+    query(dsn, install_script("by_script"))
     extension, script = inventory(dsn, "by_extension"), inventory(dsn, "by_script")
     for kind, objects in extension.items():
         assert objects

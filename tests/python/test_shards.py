@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from test_worker import Running
 from wire import Beside, until
 
+from cluster import execute as rows
 from harel import (
     Event,
     Execution,
@@ -30,11 +31,6 @@ from harel import (
     TimerOp,
 )
 from harel.engine.store._rendezvous import ShardMap
-
-
-def rows(dsn: str, query: Any, *parameters: Any) -> list[tuple[Any, ...]]:
-    with psycopg.connect(dsn, autocommit=True) as session:
-        return session.execute(query, parameters).fetchall()
 
 
 def of_all(dsns: list[str], query: Any) -> list[tuple[Any, ...]]:

@@ -81,13 +81,13 @@ def test_an_upgraded_script_has_the_objects_of_a_fresh_one(dsn: str, again: bool
     with opened("sync", dsn, schema="old_one") as store:
         fill(store)
     before = contents(dsn, "old_one")
-    query(dsn, upgrade_script("old_one").replace("%", "%%"))
+    query(dsn, upgrade_script("old_one"))
     if again:
         # As if it had come no further than to the version.
         query(dsn, "CREATE OR REPLACE FUNCTION old_one.harel_version() RETURNS text LANGUAGE sql AS 'SELECT ''1.0'''")
-        query(dsn, upgrade_script("old_one").replace("%", "%%"))
+        query(dsn, upgrade_script("old_one"))
     assert contents(dsn, "old_one") == before
-    query(dsn, install_script("new_one").replace("%", "%%"))
+    query(dsn, install_script("new_one"))
     upgraded, fresh = inventory(dsn, "old_one"), inventory(dsn, "new_one")
     for kind, objects in fresh.items():
         assert upgraded[kind] == objects
@@ -96,7 +96,7 @@ def test_an_upgraded_script_has_the_objects_of_a_fresh_one(dsn: str, again: bool
 def test_the_script_updates_an_extension_and_does_nothing_to_what_is_current(dsn: str) -> None:
     query(dsn, f"CREATE EXTENSION harel VERSION '{_install.PREVIOUS}'")
     for _ in range(2):
-        query(dsn, upgrade_script().replace("%", "%%"))
+        query(dsn, upgrade_script())
         assert query(dsn, "SELECT harel_version(), extversion FROM pg_extension WHERE extname = 'harel'") == [
             (_install.VERSION, _install.VERSION)
         ]
@@ -105,7 +105,7 @@ def test_the_script_updates_an_extension_and_does_nothing_to_what_is_current(dsn
 def test_there_is_nothing_to_upgrade_where_there_is_no_store(dsn: str) -> None:
     for schema in (None, "nowhere"):
         with pytest.raises(psycopg.errors.UndefinedFunction, match="there is no store to upgrade"):
-            query(dsn, upgrade_script(schema).replace("%", "%%"))
+            query(dsn, upgrade_script(schema))
 
 
 def test_scripts_leave_the_search_path_of_the_transaction_that_they_run_in(dsn: str) -> None:
