@@ -468,7 +468,8 @@ CREATE INDEX executions_by_parent ON @extschema@.executions
 CREATE INDEX outbox_targeted ON @extschema@.outbox
 (shard, seq) WHERE target_id IS NOT NULL;
 
--- serves harel_purge() by the first column, and harel_finish(): what one source still has in the outbox for a target
+-- serves harel_purge() by the first column, and harel_finish(): what one source still has in the outbox for a target.
+-- Younger than the one above, which it would have to search for that from end to end.
 CREATE INDEX outbox_by_target ON @extschema@.outbox
 (target_id, source_id) WHERE target_id IS NOT NULL;
 
