@@ -76,12 +76,7 @@ COMMENT ON COLUMN @extschema@.shard_receipts.receipt
 IS 'Derived from what was sent under the seq.';
 DROP INDEX IF EXISTS @extschema@.outbox_targeted;
 CREATE INDEX outbox_targeted ON @extschema@.outbox
-(shard, seq) WHERE target_id IS NOT NULL;
--- Anew, to be the younger of the two: while the table is empty both seem equally cheap for one source and one target,
--- and of such the planner takes the youngest.
-DROP INDEX IF EXISTS @extschema@.outbox_by_target;
-CREATE INDEX outbox_by_target ON @extschema@.outbox
-(target_id, source_id) WHERE target_id IS NOT NULL;
+(shard, seq) WHERE octet_length(target_id) >= 0;
 CREATE INDEX IF NOT EXISTS spawns_by_shard ON @extschema@.spawns
 (shard, seq) WHERE shard IS NOT NULL;
 CREATE INDEX IF NOT EXISTS shard_receipts_by_time ON @extschema@.shard_receipts
@@ -4336,7 +4331,7 @@ BEGIN
         FROM (
             SELECT o.seq, o.target_id, o.event
             FROM @extschema@.outbox o
-            WHERE o.target_id IS NOT NULL AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
+            WHERE octet_length(o.target_id) >= 0 AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
             -- That of the index; all of one shard.
             ORDER BY o.shard, o.seq
             LIMIT p_limit
@@ -5556,7 +5551,11 @@ BEGIN
     WHERE s.joined_at IS NOT NULL
         AND NOT s.is_here
         AND (
-            EXISTS (SELECT FROM @extschema@.outbox o WHERE o.shard = s.name AND o.target_id IS NOT NULL OFFSET 0)
+            EXISTS (
+                SELECT FROM @extschema@.outbox o
+                WHERE o.shard = s.name AND octet_length(o.target_id) >= 0
+                OFFSET 0
+            )
             OR EXISTS (SELECT FROM @extschema@.spawns w WHERE w.shard = s.name OFFSET 0)
         )
     ORDER BY s.name;
@@ -5583,7 +5582,7 @@ BEGIN
     SELECT o.seq, o.target_id, o.event, o.source_id
     FROM @extschema@.outbox o
     WHERE o.shard = p_shard
-        AND o.target_id IS NOT NULL
+        AND octet_length(o.target_id) >= 0
         AND o.target_id <> ALL (coalesce(p_without, '{}'))
         -- It would come before the child that it is for.
         AND NOT EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = o.target_id OFFSET 0)

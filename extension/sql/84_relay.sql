@@ -96,7 +96,7 @@ BEGIN
         FROM (
             SELECT o.seq, o.target_id, o.event
             FROM @extschema@.outbox o
-            WHERE o.target_id IS NOT NULL AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
+            WHERE octet_length(o.target_id) >= 0 AND o.shard IS NULL AND o.target_id <> ALL (v_busy)
             -- That of the index; all of one shard.
             ORDER BY o.shard, o.seq
             LIMIT p_limit

@@ -265,7 +265,11 @@ BEGIN
     WHERE s.joined_at IS NOT NULL
         AND NOT s.is_here
         AND (
-            EXISTS (SELECT FROM @extschema@.outbox o WHERE o.shard = s.name AND o.target_id IS NOT NULL OFFSET 0)
+            EXISTS (
+                SELECT FROM @extschema@.outbox o
+                WHERE o.shard = s.name AND octet_length(o.target_id) >= 0
+                OFFSET 0
+            )
             OR EXISTS (SELECT FROM @extschema@.spawns w WHERE w.shard = s.name OFFSET 0)
         )
     ORDER BY s.name;
@@ -292,7 +296,7 @@ BEGIN
     SELECT o.seq, o.target_id, o.event, o.source_id
     FROM @extschema@.outbox o
     WHERE o.shard = p_shard
-        AND o.target_id IS NOT NULL
+        AND octet_length(o.target_id) >= 0
         AND o.target_id <> ALL (coalesce(p_without, '{}'))
         -- It would come before the child that it is for.
         AND NOT EXISTS (SELECT FROM @extschema@.spawns s WHERE s.child_id = o.target_id OFFSET 0)

@@ -191,7 +191,7 @@ def plans(request: pytest.FixtureRequest, explained: psycopg.Connection) -> Iter
         postgresql.commit()
         postgresql.execute(f"SELECT harel_commit_cas({AN_ID}, 'd', '{{}}', 0)")
         calls = [f"SELECT * FROM harel_list({filters}, 10, {DEEP})" for _, filters, _, _ in LISTINGS]
-        calls += [call for _, call, _, _ in CASES]
+        calls += [call for _, call, _, _ in CASES + SHARD_READS]
         for call in [*calls, FAST_COMMIT, COMPLEX_COMMIT] * CALLS:
             postgresql.execute(call)
         postgresql.execute(EMPTY + FILL)
@@ -519,20 +519,23 @@ SHARDS: LiteralString = f"""
     UPDATE spawns SET shard = 'there' WHERE seq % 2 = 0;
     INSERT INTO shard_receipts (sender, seq, receipt, received_at)
     SELECT 'there', n, md5(n::text)::uuid, to_timestamp(n) FROM generate_series(1, {ROWS}) n;
-    ANALYZE shards, shard_receipts, outbox, spawns;
+    ANALYZE shards, shard_receipts, spawns;
 """
 RECEIVE: LiteralString = (
     "SELECT harel_receive_events('there', array_agg(n), array_agg(id), array_agg('e'::text))"
     " FROM (SELECT n, id FROM generate_series(1, 1000) n, LATERAL (SELECT 'r' || n) AS i (id)"
     " WHERE harel_shard_of(id) = 'here' LIMIT 9) e"
 )
-SHARD_CASES: list[tuple[str, LiteralString, list[str], int]] = [
+SHARD_READS: list[tuple[str, LiteralString, list[str], int]] = [
     ("waiting shards", "SELECT * FROM harel_waiting_shards()", ["outbox_targeted", "spawns_by_shard"], 2),
     ("foreign outbox", "SELECT * FROM harel_foreign_outbox('there', 10)", ["outbox_targeted", "spawns_by_child"], 10),
     ("none of the foreign outbox", "SELECT * FROM harel_foreign_outbox('else')", ["outbox_targeted"], 0),
+    ("foreign spawns", "SELECT * FROM harel_foreign_spawns('there', 10)", ["spawns_by_shard", "executions_pkey"], 20),
+]
+SHARD_CASES: list[tuple[str, LiteralString, list[str], int]] = [
+    *SHARD_READS,
     # Each of ten is compared with each of their groups.
     ("relay", "SELECT harel_relay(10)", ["outbox_targeted"], 100),
-    ("foreign spawns", "SELECT * FROM harel_foreign_spawns('there', 10)", ["spawns_by_shard", "executions_pkey"], 20),
     ("relay spawns", "SELECT harel_relay_spawns(10)", ["spawns_pkey"], 100),
     ("receive events", RECEIVE, ["shard_receipts_pkey", "transport_groups_pkey"], 100),
     ("settle spawns", "SELECT harel_settle_spawns('{1,2,3}')", ["spawns_pkey"], 3),
@@ -557,13 +560,25 @@ def check_cases(plans: Plans, cases: list[tuple[str, LiteralString, list[str], i
                 check([f"Call: {name}", *lines], index, limit)
 
 
-@pytest.mark.parametrize("without", ["nothing", *FEW])
-def test_queue_with_plans_kept_from_a_small_one(explained: psycopg.Connection, without: str) -> None:
+@pytest.mark.parametrize(
+    ("without", "youngest"),
+    [*((table, None) for table in ("nothing", *FEW)), ("outbox", "outbox_by_target"), ("outbox", "outbox_targeted")],
+)
+def test_queue_with_plans_kept_from_a_small_one(
+    explained: psycopg.Connection, without: str, youngest: str | None
+) -> None:
     """A session that began when there was next to nothing, and was there when twenty thousand groups came.
 
-    An operator's calls for dead letters may be planned for those that there were.
+    An operator's calls for dead letters may be planned for those that there were. Of indexes that seem equally cheap
+    the planner takes the youngest, which an upgrade, a dump and REINDEX change; the outbox is empty whenever it is
+    analyzed.
     """
     connection = explained
+    if youngest:
+        connection.commit()
+        connection.autocommit = True
+        connection.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(youngest)))
+        connection.autocommit = False
     cases = [case for case in QUEUE_CASES if not re.match("dead letters|redrive", case[0])]
     connection.execute(ANALYZE_EMPTY + QUEUE_TABLES + ANALYZE)
     # Which tells all sessions, this one too, to plan anew.

@@ -76,12 +76,7 @@ COMMENT ON COLUMN @extschema@.shard_receipts.receipt
 IS 'Derived from what was sent under the seq.';
 DROP INDEX IF EXISTS @extschema@.outbox_targeted;
 CREATE INDEX outbox_targeted ON @extschema@.outbox
-(shard, seq) WHERE target_id IS NOT NULL;
--- Anew, to be the younger of the two: while the table is empty both seem equally cheap for one source and one target,
--- and of such the planner takes the youngest.
-DROP INDEX IF EXISTS @extschema@.outbox_by_target;
-CREATE INDEX outbox_by_target ON @extschema@.outbox
-(target_id, source_id) WHERE target_id IS NOT NULL;
+(shard, seq) WHERE octet_length(target_id) >= 0;
 CREATE INDEX IF NOT EXISTS spawns_by_shard ON @extschema@.spawns
 (shard, seq) WHERE shard IS NOT NULL;
 CREATE INDEX IF NOT EXISTS shard_receipts_by_time ON @extschema@.shard_receipts
