@@ -114,10 +114,10 @@ class Model:
                 id: (e.definition, e.data, e.version, e.status, e.parent, e.priority, e.status in FINAL)
                 for id, e in self.executions.items()
             },
-            [(seq, *row) for seq, row in sorted(self.outbox.items())],
+            [(seq, *self.outbox[seq]) for seq in self.waiting()],
             self.processed,
             self.timers,
-            self.spawns,
+            self.waiting_spawns(),
             {id: entries for id, entries in self.trace.items() if entries},
             {
                 id: Group(q.available_at, q.priority, q.attempts, q.token, q.worker, tuple(m.event for m in q.messages))
@@ -155,7 +155,7 @@ class Model:
             return False
         assert len(seqs) == len(emits)
         assert seqs == sorted(seqs)
-        assert not seqs or seqs[0] > max(self.outbox, default=0)
+        assert not seqs or seqs[0] > max((seq for seq in self.outbox if self.precedes(seq, id)), default=0)
         self.outbox.update(zip(seqs, ((target, text, id) for target, text in emits), strict=True))
         self.spawns += [(id, *spawn) for spawn in spawns]
         for action, path, fire_at in timers:
@@ -379,8 +379,20 @@ class Model:
 
     # From the store into the queue
 
+    def waiting(self) -> list[int]:
+        """The seqs of the outbox, in the order in which they leave it."""
+        return sorted(self.outbox)
+
+    def precedes(self, seq: int, source: str) -> bool:
+        """Whether an event in the outbox has a smaller seq than those that a source emits after it."""
+        return True
+
+    def waiting_spawns(self) -> list[tuple[str, str, str, str]]:
+        """The children to make, in the order in which they are."""
+        return self.spawns
+
     def relay(self, limit: int, now: float) -> int:
-        moved = [seq for seq, row in sorted(self.outbox.items()) if row[0] is not None][:limit]
+        moved = [seq for seq in self.waiting() if self.outbox[seq][0] is not None][:limit]
         for seq in moved:
             target, event, _ = self.outbox.pop(seq)
             assert target is not None
@@ -388,7 +400,11 @@ class Model:
         return len(moved)
 
     def relay_spawns(self, limit: int, now: float) -> int:
-        settled = [(spawn, deepcopy(self.executions[spawn[0]])) for spawn in self.spawns if spawn[0] in self.executions]
+        settled = [
+            (spawn, deepcopy(self.executions[spawn[0]]))
+            for spawn in self.waiting_spawns()
+            if spawn[0] in self.executions
+        ]
         suspended = []
         for spawn, parent in settled[:limit]:
             self.spawns.remove(spawn)
@@ -438,6 +454,28 @@ class Model:
     def next_at(self, now: float) -> float | None:
         waiting = (q.available_at for q in self.groups.values() if now < q.available_at < inf)
         return min([*self.timers.values(), *waiting], default=None)
+
+
+@dataclass
+class ClusterModel(Model):
+    """A store that is spread over nodes: there is an order of what one source emits and asks for, not of all.
+
+    What a step causes for others waits until it is moved, as it may have to go to another node.
+    """
+
+    def waiting(self) -> list[int]:
+        return sorted(self.outbox, key=lambda seq: (self.outbox[seq][2].encode(), seq))
+
+    def precedes(self, seq: int, source: str) -> bool:
+        return self.outbox[seq][2] == source
+
+    def waiting_spawns(self) -> list[tuple[str, str, str, str]]:
+        return sorted(self.spawns, key=lambda spawn: spawn[0].encode())
+
+    def _step(self, step: Step) -> list[tuple[str, str]] | None:
+        assert step.data is not None
+        head = (step.id, step.definition, step.data, step.old, step.event)
+        return [] if self.commit(*head, step.emits, step.timers, step.spawns, step.trace, step.seqs) else None
 
 
 def derived(*parts: str) -> str:
