@@ -165,14 +165,12 @@ class Cluster:
         drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
 
         def on(dsn: str) -> None:
-            for last in (False, False, True):
-                try:
+            # Each waits five seconds for Citus itself, which on a busy machine does not heed it at once.
+            for _ in range(11):
+                with suppress(psycopg.errors.ObjectInUse):
                     execute(dsn, drop)
-                    break
-                except psycopg.errors.ObjectInUse:
-                    # Citus itself, which does not always heed it at once.
-                    if last:
-                        raise
+                    return
+            execute(dsn, drop)
 
         self._on_all(on)
 

@@ -109,17 +109,27 @@ class System:
             return session.execute(sql, parameters).fetchall()
 
     def idle(self) -> bool:
-        """Whether nothing is left to be done."""
+        """Whether nothing is left to be done.
+
+        Of a cluster each shard is seen at another moment, and what moves from one to the next perhaps in neither: there
+        it takes two looks between which no step was done.
+        """
+        looks = [self._left() for _ in range(2 if SHARDS else 1)]
+        return looks[0][:3] == (0, 0, 0) and looks[0] == looks[-1]
+
+    def _left(self) -> tuple[Any, ...]:
+        """How many messages, children to make and events to move there are, and how many steps were done."""
         (counts,) = self.rows(
             """
             SELECT
                 (SELECT count(*) FROM transport_messages WHERE group_id NOT IN (
                     SELECT id FROM executions WHERE status = 'SUSPENDED'
                 )),
-                (SELECT count(*) FROM spawns), (SELECT count(*) FROM outbox WHERE target_id IS NOT NULL)
+                (SELECT count(*) FROM spawns), (SELECT count(*) FROM outbox WHERE target_id IS NOT NULL),
+                (SELECT sum(version) FROM executions)
             """
         )
-        return counts == (0, 0, 0)
+        return counts
 
     def drain(self, *workers: Running) -> None:
         def drained() -> bool:
@@ -288,16 +298,17 @@ def test_a_fork_and_its_join(system: System) -> None:
 
 
 def test_a_timer_fires_while_the_queue_is_never_empty(system: System) -> None:
-    loops: Counter[str] = Counter()
-
     def machine(exe: Execution, event: Event) -> Step:
+        loop = (exe.id, Event(kind="Loop"))
         if event.kind == "Start":
-            return Step(exe, [(exe.id, Event(kind="Loop"))], [TimerOp("schedule", "/deadline", time.time() + 0.2)])
+            return Step(exe, [loop])
         if event.kind == "Timeout":
             exe.context["path"] = event.data["path"]
             return Step(exe)
-        loops[exe.id] += 1
-        return Step(exe, [] if "path" in exe.context else [(exe.id, Event(kind="Loop"))])
+        # Armed once the loop is under way, however slow the machine is.
+        timers = [] if exe.context.get("armed") else [TimerOp("schedule", "/deadline", time.time() + 0.2)]
+        exe.context["armed"] = True
+        return Step(exe, [] if "path" in exe.context else [loop], timers)
 
     ids = [f"x{n}" for n in range(6)]
     system.make(*ids)
@@ -305,8 +316,7 @@ def test_a_timer_fires_while_the_queue_is_never_empty(system: System) -> None:
         system.publish(id, "Start")
     with Running(system.dsn, machine) as running:
         system.drain(running)
-    assert [system.store.load(id).context for id in ids] == [{"path": "/deadline"}] * len(ids)
-    assert min(loops[id] for id in ids) > 1
+    assert [system.store.load(id).context for id in ids] == [{"armed": True, "path": "/deadline"}] * len(ids)
 
 
 @pytest.mark.parametrize("machine", BOTH.values(), ids=BOTH)
