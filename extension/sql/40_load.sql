@@ -29,17 +29,22 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 AS $$
 BEGIN
-    already_processed := false;
-    -- One statement for both would look into the ledger also where no event is named, and join where one is. As this
-    -- function is STABLE, its statements see one snapshot.
-    SELECT e.data, e.version
-    INTO data, version
-    FROM @extschema@.executions e
-    WHERE e.id = p_id;
-    IF p_event_id <> '' AND version IS NOT NULL THEN
-        PERFORM FROM @extschema@.processed_events p WHERE p.execution_id = p_id AND p.event_id = p_event_id;
-        already_processed := FOUND;
+    -- One statement, as each may have to go to another node.
+    IF p_event_id <> '' THEN
+        SELECT
+            e.data, e.version, EXISTS (
+                SELECT FROM @extschema@.processed_events p WHERE p.execution_id = p_id AND p.event_id = p_event_id
+            )
+        INTO data, version, already_processed
+        FROM @extschema@.executions e
+        WHERE e.id = p_id;
+    ELSE
+        SELECT e.data, e.version
+        INTO data, version
+        FROM @extschema@.executions e
+        WHERE e.id = p_id;
     END IF;
+    already_processed := coalesce(already_processed, false);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.harel_load_for_event(text, text)

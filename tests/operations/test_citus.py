@@ -440,10 +440,8 @@ CALLS: dict[str, tuple[LiteralString, tuple[Any, ...]]] = {
     "load": ("SELECT * FROM harel_load(%s)", ()),
     "load_for_event": ("SELECT * FROM harel_load_for_event(%s, 'e')", ()),
     "is_processed": ("SELECT harel_is_processed(%s, 'e')", ()),
-    "outcome": ("SELECT * FROM harel_outcome(%s, 0, %s::uuid)", (str(uuid4()),)),
     "append_trace": ("SELECT harel_append_trace(%s, '{}', 5)", ()),
     "read_trace": ("SELECT * FROM harel_read_trace(%s)", ()),
-    "delete_timer": ("SELECT harel_delete_timer(%s, '/t', 1.0)", ()),
     "publish": ("SELECT harel_publish(%s, %s)", (EVENT,)),
     "ack": ("SELECT harel_ack(%s, %s::uuid)", (str(uuid4()),)),
     "nack": ("SELECT harel_nack(%s, %s::uuid)", (str(uuid4()),)),
@@ -474,6 +472,23 @@ def test_a_call_for_one_execution_is_one_statement_on_its_node(
                     sent = statements.of(lambda p=parameters: session.execute(statement, p, prepare=prepare))
                     where = [node for node, _ in sent]
                     assert where == ([] if asked == owner else [owner]), sent
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["SELECT harel_delete_timer(%s, '/t', 1.0)", "SELECT harel_outcome(%s, 0, gen_random_uuid())"],
+    ids=["delete_timer", "outcome"],
+)
+def test_a_call_that_takes_any_id_and_locks_is_a_transaction_of_its_node(
+    cluster: Cluster, shared: str, statement: LiteralString
+) -> None:
+    with psycopg.connect(on(cluster, 0, shared), autocommit=True) as session:
+        statements = Statements(cluster, session)
+        for owner in (1, 2):
+            id = id_on(owner, shared)
+            sent = statements.of(lambda id=id: session.execute(statement, [id]))
+            assert [node for node, _ in sent] == [owner] * 3
+            assert [text.split()[0] for _, text in sent][::2] == ["BEGIN", "COMMIT"]
 
 
 def test_a_session_of_a_node_does_not_grow_with_what_it_is_asked(cluster: Cluster, shared: str) -> None:
