@@ -298,6 +298,8 @@ def test_a_fork_and_its_join(system: System) -> None:
 
 
 def test_a_timer_fires_while_the_queue_is_never_empty(system: System) -> None:
+    loops: Counter[str] = Counter()
+
     def machine(exe: Execution, event: Event) -> Step:
         loop = (exe.id, Event(kind="Loop"))
         if event.kind == "Start":
@@ -305,6 +307,7 @@ def test_a_timer_fires_while_the_queue_is_never_empty(system: System) -> None:
         if event.kind == "Timeout":
             exe.context["path"] = event.data["path"]
             return Step(exe)
+        loops[exe.id] += 1
         # Armed once the loop is under way, however slow the machine is.
         timers = [] if exe.context.get("armed") else [TimerOp("schedule", "/deadline", time.time() + 0.2)]
         exe.context["armed"] = True
@@ -317,6 +320,7 @@ def test_a_timer_fires_while_the_queue_is_never_empty(system: System) -> None:
     with Running(system.dsn, machine) as running:
         system.drain(running)
     assert [system.store.load(id).context for id in ids] == [{"armed": True, "path": "/deadline"}] * len(ids)
+    assert min(loops[id] for id in ids) > 1
 
 
 @pytest.mark.parametrize("machine", BOTH.values(), ids=BOTH)
