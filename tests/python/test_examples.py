@@ -153,19 +153,15 @@ class Orders:
             _names(workers),
         )
 
-    def blocked(self) -> list[int]:
-        return [
-            pid
-            for (pid,) in self.rows(
-                "SELECT pid FROM pg_stat_activity "
-                "WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0"
-            )
-        ]
+    def blocked_by(self, session: "psycopg.Connection[Any]") -> list[int]:
+        """The backends that wait for this session. The sessions of one worker may wait for each other for a moment."""
+        waiting = "SELECT pid FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
+        return [pid for (pid,) in self.rows(waiting, session.info.backend_pid)]
 
     def cut(self, *pids: int) -> None:
-        """Ends sessions, and sees them end."""
-        for pid in pids:
-            assert self.value("SELECT pg_terminate_backend(%s, 10000)", pid)
+        """Ends sessions, and waits until they are gone, whoever else may have ended them before."""
+        self.rows("SELECT pg_terminate_backend(pid) FROM unnest(%s::integer[]) pid", list(pids))
+        until(lambda: not self.rows("SELECT FROM pg_stat_activity WHERE pid = ANY (%s)", list(pids)))
 
     def prove(self, ids: range) -> Counter[str]:
         """Every order went its way, each step once and in order, and is otherwise as it was. Returns who took part."""
@@ -214,7 +210,7 @@ def test_a_killed_worker_loses_no_order_and_repeats_no_step(
     orders.place(ids)
     lock(busy, "warehouse")
     worker = start(language)
-    blocked = until(lambda: worker.is_up() and orders.blocked())
+    blocked = until(lambda: worker.is_up() and orders.blocked_by(busy))
     worker.kill()
     # As where its host is gone, too: the commit that it waited for never comes.
     orders.cut(*blocked)
@@ -260,7 +256,7 @@ def test_a_step_that_loses_to_another_commit_is_decided_anew(
     data = {"id": "order-1", "definition_id": "order", "status": "PENDING", "customer": CUSTOMER, "note": "of another"}
     busy.execute(ANOTHER_COMMIT, [json.dumps(data)])
     worker = start(language)
-    until(lambda: worker.is_up() and orders.blocked())
+    until(lambda: worker.is_up() and orders.blocked_by(busy))
     busy.commit()
     until(lambda: worker.is_up() and orders.ended() == 1)
     assert orders.value("SELECT data::json ->> 'note' FROM executions WHERE id = 'order-1'") == "of another"
@@ -280,7 +276,7 @@ def test_a_step_is_not_committed_once_its_execution_has_failed(
     orders.place(range(1, 2))
     busy.execute(ANOTHER_COMMIT, [json.dumps({"id": "order-1", "definition_id": "order", "status": "FAILED"})])
     worker = start(language)
-    until(lambda: worker.is_up() and orders.blocked())
+    until(lambda: worker.is_up() and orders.blocked_by(busy))
     busy.commit()
     # Given back, and what becomes of it is the business of whoever claims it next.
     until(lambda: worker.is_up() and orders.nothing_is_left())
@@ -297,7 +293,7 @@ def test_a_worker_leaves_a_message_whose_lease_is_over_to_others(
     orders.place(range(1, 5))
     lock(busy, "order-1")
     worker = start(language)
-    until(lambda: worker.is_up() and orders.blocked())
+    until(lambda: worker.is_up() and orders.blocked_by(busy))
     busy.execute("UPDATE transport_groups SET available_at = 'Infinity' WHERE group_id = 'order-1'")
     busy.execute("UPDATE transport_groups SET token = gen_random_uuid(), worker = 'another' WHERE group_id = 'order-1'")
     busy.commit()
@@ -351,11 +347,11 @@ def test_a_signal_lets_the_batch_be_finished(
     orders.place(range(1, 5))
     lock(busy, "order-1")
     worker = start(language)
-    until(lambda: worker.is_up() and orders.blocked())
+    until(lambda: worker.is_up() and orders.blocked_by(busy))
     held = orders.held_by(worker)
     worker.ask_to_end(number)
     worker.is_up()
-    assert orders.blocked()
+    assert orders.blocked_by(busy)
     busy.rollback()
     worker.has_ended_well()
     assert orders.held_by(worker) == []
@@ -370,7 +366,7 @@ def test_a_lost_connection_is_made_again(
     orders.place(range(1, 5))
     lock(busy, "order-1")
     worker = start(language)
-    until(lambda: worker.is_up() and orders.blocked())
+    until(lambda: worker.is_up() and orders.blocked_by(busy))
     sessions = orders.rows("SELECT pid FROM pg_stat_activity WHERE application_name = %s", language)
     orders.cut(*(pid for (pid,) in sessions))
     busy.rollback()
