@@ -80,7 +80,13 @@ class EmbeddedServer:
             raise EmbeddedServerError(
                 f"no server can be in {self.folder}: {error.strerror} ({error.filename}): name another folder"
             ) from error
-        self._run("pg_ctl", "start", "--wait", "--silent", f"--log={self._log}")
+        try:
+            self._run("pg_ctl", "start", "--wait", "--silent", f"--log={self._log}")
+        except (KeyboardInterrupt, SystemExit):
+            # It may run all the same.
+            with suppress(EmbeddedServerError):
+                self.stop("immediate")
+            raise
 
     def stop(self, mode: str = "fast") -> None:
         """Stops the server: `fast` in good order, `immediate` as in a crash. Raises EmbeddedServerError."""
@@ -172,8 +178,14 @@ class EmbeddedServer:
         # To a file: the server inherits the descriptor, and a pipe would stay open for as long as it lives.
         with tempfile.TemporaryFile() as output:
             command = [str(self.bin / program), *arguments, f"--pgdata={self._data}"]
-            done = subprocess.run(command, **{**self._as_user(), "stdout": output, "stderr": output})
-            if done.returncode != 0:
+            process = subprocess.Popen(command, **{**self._as_user(), "stdout": output, "stderr": output})
+            try:
+                process.wait()
+            except BaseException:
+                # Ended halfway, it might leave a server behind that nobody knows of.
+                process.wait()
+                raise
+            if process.returncode != 0:
                 output.seek(0)
                 log = self._log.read_text(errors="replace")[-2000:] if self._log.exists() else ""
                 raise EmbeddedServerError(f"{program} failed: {output.read().decode(errors='replace')}{log}".strip())

@@ -83,7 +83,7 @@ def run_until(dsn: str, machines: Mapping[str, Machine], enough: Callable[[Worke
 
     async def work() -> None:
         worker = Worker(dsn, machines)
-        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
             tasks.create_task(worker.run())
             while not enough(worker):
                 await asyncio.sleep(0.01)

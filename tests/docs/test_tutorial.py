@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pages import Page, commands
 
-DEADLINE = 60.0
+DEADLINE = 120.0
 
 # What is different each time, and what tables make of it.
 VARYING = (

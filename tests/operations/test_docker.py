@@ -108,7 +108,7 @@ def build(dockerfile: Path, context: Path, folder: Path) -> Image:
                 image.copy([context / name for _, names in found for name in names], target)
             case "RUN":
                 process = image.start(["sh", "-euc", value])
-                output, _ = process.communicate(timeout=120)
+                output, _ = process.communicate(timeout=600)
                 assert process.returncode == 0, output
             case "CMD":
                 image.command = json.loads(value)

@@ -80,7 +80,7 @@ def rows(dsn: str, sql: str) -> list[tuple[Any, ...]]:
 
 def all_at_once(number: int, work: Callable[[int], Any]) -> list[Any]:
     with ThreadPoolExecutor(number) as threads:
-        return [done.result(DEADLINE) for done in [threads.submit(work, n) for n in range(number)]]
+        return [done.result(4 * DEADLINE) for done in [threads.submit(work, n) for n in range(number)]]
 
 
 def sessions(dsn: str) -> int:
@@ -116,8 +116,8 @@ def test_stores_of_many_clients_commit_each_step_once(store_dsn: str, pooled_dsn
     assert rows(store_dsn, "SELECT version FROM executions WHERE id = 'shared'") == [(won.total(),)]
     assert rows(store_dsn, "SELECT count(*), min(version) FROM executions WHERE id <> 'shared'") == [(CLIENTS, each)]
     assert rows(store_dsn, "SELECT count(*), count(DISTINCT seq) FROM outbox") == [(CLIENTS * each, CLIENTS * each)]
-    # The proof that they shared sessions.
-    assert sessions(store_dsn) - before <= SESSIONS
+    # The proof that they shared sessions. Those of the looks before this one may take a moment to end.
+    until(lambda: sessions(store_dsn) - before <= SESSIONS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -44,6 +44,8 @@ def running(*arguments: str) -> "Iterator[subprocess.Popen[str]]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whoever runs the tests in the background or by nohup has them ignore these, and a child inherits that.
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)],
     ) as process:
         try:
             yield process
@@ -244,6 +246,34 @@ def test_a_bench_that_is_ended_leaves_no_schema_behind(dsn: str, number: signal.
     assert schemas(dsn) == before
 
 
+INTERRUPTED_DESTRUCTOR = """
+import os, signal, sys
+from harel.cli.common import workplace
+
+class Temporary:
+    def __del__(self):
+        os.kill(os.getpid(), int(sys.argv[2]))
+
+with workplace(sys.argv[1], "test"):
+    Temporary()
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize(("number", "ends"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 128 + signal.SIGTERM)])
+def test_a_command_ends_where_the_signal_interrupts_a_destructor(dsn: str, number: signal.Signals, ends: int) -> None:
+    before = schemas(dsn)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_DESTRUCTOR, dsn, str(int(number))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert done.returncode == ends, done.stderr
+    assert schemas(dsn) == before
+
+
 def test_a_closed_terminal_ends_the_server(short_folder: Path) -> None:
     with running("up", "--folder", str(short_folder / "pg")) as process:
         assert process.stdout is not None
@@ -262,6 +292,26 @@ def test_a_host_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.startswith("connection timeout expired")
     assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_while_a_server_starts_leaves_none_behind(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its programs are where the server's user can run them.
+    with EmbeddedServer(short_folder / "first") as first:
+        programs = short_folder / "bin"
+        programs.mkdir()
+        for program in first.bin.iterdir():
+            (programs / program.name).symlink_to(program)
+    pg_ctl = programs / "pg_ctl"
+    pg_ctl.unlink()
+    pg_ctl.write_text(f'#!/bin/sh\n{first.bin}/pg_ctl "$@" || exit\n[ "$1" != start ] || sleep 2\n')
+    pg_ctl.chmod(0o755)
+    monkeypatch.setenv("HAREL_PG_BIN", str(programs))
+    folder = short_folder / "pg"
+    with running("up", "--folder", str(folder)) as process:
+        wait_for((folder / ".s.PGSQL.5432").exists)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert not (folder / "data" / "postmaster.pid").exists()
 
 
 def test_ctrl_c_again_and_again_leaves_no_server_behind(short_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -355,7 +355,8 @@ def test_a_signal_lets_the_batch_be_finished(
     busy.rollback()
     worker.has_ended_well()
     assert orders.held_by(worker) == []
-    assert orders.rows("SELECT id FROM executions WHERE id = ANY (%s) AND version <> 2", held) == []
+    # The signal may come so late that the next batch has begun; that one is finished as well.
+    assert orders.rows("SELECT id FROM executions WHERE id = ANY (%s) AND version < 2", held) == []
     assert worker.said() == ""
 
 

@@ -10,7 +10,14 @@ import pytest
 from serving import serving
 from visits import Open, Session
 
-from harel.ui import create_app
+from harel.ui import create_app, database
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A console waits as long for a connection as a busy machine takes, unless the test is about that."""
+    monkeypatch.setattr(database, "POOL_TIMEOUT", 30)
+    monkeypatch.setattr(database, "CONNECT_TIMEOUT", 30)
 
 
 @pytest.fixture

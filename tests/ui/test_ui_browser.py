@@ -18,6 +18,7 @@ from test_ui_hostile import HOSTILE, fill
 from visits import PAGES, Session, of
 from wire import until
 
+from harel.demo import orders
 from harel.ui import create_app, watch
 
 TOKEN = "the-token-of-the-test"
@@ -71,6 +72,7 @@ def visit(browser: Browser, store_dsn: str) -> Iterator[Visiting]:
         def begun(**options: Any) -> Visit:
             page = closing.enter_context(browser.new_context(**options)).new_page()
             page.set_default_timeout(20_000)
+            expect.set_options(timeout=20_000)
             visits.append(Visit(page, url))
             visits[-1].to(f"/?token={TOKEN}")
             return visits[-1]
@@ -82,8 +84,9 @@ def visit(browser: Browser, store_dsn: str) -> Iterator[Visiting]:
 
 
 @pytest.fixture
-def shop(store_dsn: str) -> None:
-    """Orders of which some are stuck."""
+def shop(store_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Orders of which some are stuck, and none runs out of time while that takes its own."""
+    monkeypatch.setattr(orders, "PAYMENT_DEADLINE", 3600.0)
     with ThreadPoolExecutor() as thread:
         thread.submit(open_shop, store_dsn).result()
 

@@ -199,8 +199,8 @@ def test_the_command_prints_where_it_is_and_ends_in_good_order(store_dsn: str, o
             assert found[4] == TOKEN if "--token" in options else len(found[4]) >= 32
             url = found[1].replace("0.0.0.0", "127.0.0.1")
             until(lambda: _listens(int(found[3])))
-            assert httpx.get(url).status_code == 401
-            with httpx.Client(follow_redirects=True) as visitor:
+            assert httpx.get(url, timeout=30).status_code == 401
+            with httpx.Client(follow_redirects=True, timeout=30) as visitor:
                 assert visitor.get(url, params={"token": found[4]}).status_code == 200
         finally:
             process.send_signal(signal.SIGINT if "--token" in options else signal.SIGTERM)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from io import TextIOWrapper
+from threading import current_thread, main_thread
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 from uuid import uuid4
@@ -155,9 +157,24 @@ def _once(number: int, frame: FrameType | None) -> None:
 
 def when_ended(handler: Callable[[int, FrameType | None], object]) -> None:
     """Handles SIGTERM and SIGHUP, of a terminal that is closed, unless they are ignored, as nohup does."""
+    sys.unraisablehook = partial(_lost, sys.unraisablehook)
     for number in signal.SIGTERM, signal.SIGHUP:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def _lost(others: Callable[["sys.UnraisableHookArgs"], object], lost: "sys.UnraisableHookArgs") -> None:
+    # What a signal raises while a destructor runs goes no further, and the command would go on: it is raised again.
+    error, arguments = lost.exc_type, lost.exc_value.args if lost.exc_value else ()
+    if not issubclass(error, KeyboardInterrupt | SystemExit) or current_thread() is not main_thread():
+        others(lost)
+        return
+
+    def again(number: int, frame: FrameType | None) -> NoReturn:
+        raise error(*arguments)
+
+    signal.signal(signal.SIGALRM, again)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
 def checked(dsn: str | None) -> str:
