@@ -94,6 +94,10 @@ class Kill(Disturbance):
     in_processes = True
     times = 4
 
+    def prepare(self) -> None:
+        # Whoever is killed later may be done already.
+        self.disturb()
+
     def disturb(self) -> None:
         members: list[InProcess] = self.chance.sample(self.members, len(self.members))
         self.tally["kills"] += any(member.kill() for member in members)

@@ -98,14 +98,14 @@ def test_init_on_a_server_without_the_files_takes_the_script(dsn: str) -> None:
 
 def test_init_without_rights_is_told_in_one_line(dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as session:
-        session.execute("CREATE ROLE cli_stranger LOGIN")
+        session.execute("CREATE ROLE init_stranger LOGIN")
         try:
-            done = CliRunner().invoke(app, ["init", "--dsn", f"{dsn} user=cli_stranger"])
+            done = CliRunner().invoke(app, ["init", "--dsn", f"{dsn} user=init_stranger"])
             assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
             assert "permission denied" in done.stderr
             assert "To create a store takes CREATE on the database" in done.stderr
         finally:
-            session.execute("DROP ROLE cli_stranger")
+            session.execute("DROP ROLE init_stranger")
 
 
 def test_init_upgrades_when_it_is_told_to(dsn: str) -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,9 @@ def backends(dsn: str) -> list[int]:
 def terminate(dsn: str, pids: list[int]) -> None:
     """Ends backends and waits until they are gone."""
     for pid in pids:
-        assert query(dsn, "SELECT pg_terminate_backend(%s::integer, 10000)", pid) == [(True,)]
+        # One that was about to end by itself is none any more.
+        ended = query(dsn, "SELECT pg_terminate_backend(%s::integer, 10000)", pid)
+        assert ended == [(True,)] or pid not in backends(dsn)
 
 
 def written(dsn: str) -> list[tuple[Any, ...]]:
@@ -102,12 +103,19 @@ def test_from_dsn_stops_no_other_thread_while_it_waits_for_an_answer(folder: Pat
     with socket.socket(socket.AF_UNIX) as mute, ThreadPoolExecutor(1) as threads:
         mute.bind(str(folder / ".s.PGSQL.5432"))
         mute.listen()
-        connecting = threads.submit(connect)
-        ticks = [time.monotonic()]
-        while not connecting.done():
-            ticks.append(time.monotonic())
-        connecting.result()
-    assert max(after - before for before, after in pairwise(ticks)) < 1.0
+
+        def longest_gap() -> float:
+            """Seconds for which this thread did not run while the other waited."""
+            connecting = threads.submit(connect)
+            longest, before = 0.0, time.monotonic()
+            while not connecting.done():
+                now = time.monotonic()
+                longest, before = max(longest, now - before), now
+            connecting.result()
+            return longest
+
+        # A machine that stands still for a moment does so once, a thread that holds the interpreter each time.
+        assert any(longest_gap() < 1.0 for _ in range(5))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -182,8 +190,8 @@ def test_the_first_call_after_all_connections_of_a_pool_were_terminated_works_at
         terminate(store_dsn, backends(store_dsn))
         start = time.monotonic()
         assert store.load(exe.id) == exe
-        # Nothing is waited for but a new connection.
-        assert time.monotonic() - start < 5.0
+        # Nothing is waited for but a new connection, and not 30 s as where there is none.
+        assert time.monotonic() - start < 15.0
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +262,8 @@ def test_a_read_whose_connection_is_cut_fails_and_the_next_one_works(store_dsn: 
 
 @pytest.mark.parametrize(
     ("setting", "error"),
-    [("statement_timeout", psycopg.errors.QueryCanceled), ("lock_timeout", psycopg.errors.LockNotAvailable)],
+    # That of statements holds for those that nobody holds up, too.
+    [("statement_timeout=3s", psycopg.errors.QueryCanceled), ("lock_timeout=300ms", psycopg.errors.LockNotAvailable)],
 )
 @pytest.mark.parametrize("commit", COMMITS.values(), ids=COMMITS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -265,7 +274,7 @@ def test_a_commit_that_times_out_writes_nothing_and_the_next_one_works(
     setting: str,
     error: type[psycopg.Error],
 ) -> None:
-    with opened(kind, make_conninfo(store_dsn, options=f"-c {setting}=300ms")) as store:
+    with opened(kind, make_conninfo(store_dsn, options=f"-c {setting}")) as store:
         exe = Execution(definition_id="orders")
         store.save(exe)
         with psycopg.connect(store_dsn) as other:
@@ -355,7 +364,7 @@ def test_a_call_may_be_cancelled_at_any_point(store_dsn: str) -> None:
         return task.cancelled()
 
     async def use() -> None:
-        store = await AsyncPostgresStore.from_dsn(store_dsn, size)
+        store = await AsyncPostgresStore.from_dsn(store_dsn, size, trace_max=0)
         exe = Execution(definition_id="orders")
         await store.save(exe)
         after = 0

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg import Connection, sql
 from pydantic import BaseModel, ConfigDict, ValidationError
+from wire import LEAVE_FLOOR
 
 from cluster import SHARDS, arrive
 from harel import (
@@ -630,6 +631,7 @@ def test_a_publish_joins_the_transaction_of_the_caller(
     connection.execute("INSERT INTO mine VALUES ('with it')")
     own.publish("one", Event(kind="Go"))
     own.publish_many([("two", Event(kind="Go")), ("one", Event(kind="On"))])
+    session.execute(LEAVE_FLOOR)
     assert transport.claim_many("w", 30.0, 10) == []
     assert session.execute("SELECT count(*) FROM mine").fetchone() == (0,)
 

@@ -29,6 +29,10 @@ KINDS = ("sync", "async")
 # Far longer than anything waited for takes.
 DEADLINE = 30.0
 
+# For four seconds the floor of claims stays where it is, so that what is published before and committed late is found
+# at the next look. Any longer, and the clock would be taken for one that was set back.
+LEAVE_FLOOR = "SELECT setval('transport_tend_at', (extract(epoch FROM clock_timestamp() + '4 s') * 1000000)::bigint)"
+
 
 class Called:
     """An asynchronous client, called from any thread as if it were the synchronous one."""

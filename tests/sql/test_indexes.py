@@ -12,6 +12,7 @@ from typing import LiteralString
 import psycopg
 import pytest
 from psycopg import sql
+from wire import LEAVE_FLOOR
 
 import calls
 
@@ -614,10 +615,7 @@ def test_no_claim_steps_over_what_is_gone(queue: Plans, priority: int) -> None:
     for _ in range(CALLS):
         for name in ("harel_claim", "harel_next"):
             for least in (0, 3):
-                queue.connection.execute(
-                    "SELECT setval('transport_tend_at',"
-                    " (extract(epoch FROM clock_timestamp() + '4 s') * 1000000)::bigint)"
-                )
+                queue.connection.execute(LEAVE_FLOOR)
                 lines = queue.of(f"SELECT * FROM {name}('w', 30, 10, {least})")
                 buffers = [int(match[1]) for line in lines if (match := re.search(r"Buffers: shared hit=(\d+)", line))]
                 assert 0 < max(buffers) < 20, "\n".join([f"Call: {name} from {least}", *lines])
