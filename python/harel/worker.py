@@ -446,7 +446,8 @@ class Worker:
         interval = min(self._visibility / 3, threading.TIMEOUT_MAX)
         while not still.wait(interval):
             now = time.monotonic()
-            old = [lease for lease, since in list(self._held.values()) if now - since >= interval]
+            # Most steps are done by then. Half the visibility is left at least, for a machine that stands still.
+            old = [lease for lease, since in list(self._held.values()) if now - since >= interval / 2]
             try:
                 if old:
                     transport = transport or PostgresTransport.from_dsn(

@@ -100,7 +100,7 @@ class Calls:
 
 async def whole(pool: Any) -> None:
     """All connections of the pool can be taken at once, idle, and there are no others."""
-    taken = [await pool.getconn(5.0) for _ in range(SIZE)]
+    taken = [await pool.getconn(30.0) for _ in range(SIZE)]
     try:
         for connection in taken:
             assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE

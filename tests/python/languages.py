@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -42,23 +42,20 @@ def _shell() -> list[str]:
 
 def _node() -> list[str]:
     place = MADE / "node"
-    with _alone("node"):
-        place.mkdir(exist_ok=True)
-        lock = place / "package-lock.json"
-        wanted = (EXAMPLES / "node" / lock.name).read_bytes()
-        installed = (place / "node_modules").exists() and lock.exists() and lock.read_bytes() == wanted
-        for file in (EXAMPLES / "node").iterdir():
-            if file.is_file():
+    sources = _sources("node")
+    with _making("node", sources) as outdated:
+        if outdated:
+            for file in sources:
                 shutil.copyfile(file, place / file.name)
-        if not installed:
             _run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], place)
     return ["node", str(place / "worker.js")]
 
 
 def _java() -> list[str]:
     place = MADE / "java"
-    with _alone("java"):
-        _run(["javac", "-cp", _classpath(), "-d", str(place), str(EXAMPLES / "java" / "Worker.java")], ROOT)
+    with _making("java", _sources("java")) as outdated:
+        if outdated:
+            _run(["javac", "-cp", _classpath(), "-d", str(place), str(EXAMPLES / "java" / "Worker.java")], ROOT)
     # Compiled once for all tests; the first tier of the compiler is enough for them.
     return ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{place}:{_classpath()}", "Worker"]
 
@@ -68,8 +65,9 @@ def _ruby() -> list[str]:
 
 
 def _go() -> list[str]:
-    with _alone("go"):
-        _run(["go", "build", "-o", str(MADE / "go" / "worker"), "."], EXAMPLES / "go", GO)
+    with _making("go", _sources("go")) as outdated:
+        if outdated:
+            _run(["go", "build", "-o", str(MADE / "go" / "worker"), "."], EXAMPLES / "go", GO)
     return [str(MADE / "go" / "worker")]
 
 
@@ -118,14 +116,19 @@ def environment(dsn: str | None) -> dict[str, str]:
     return {**kept, "PATH": _psql_path(), **({} if dsn is None else {"HAREL_DSN": dsn})}
 
 
+def _sources(name: str) -> list[Path]:
+    return sorted(file for file in (EXAMPLES / name).iterdir() if file.is_file())
+
+
 @contextmanager
-def _alone(name: str) -> Iterator[None]:
-    """Several processes of the tests may make the same thing ready at once."""
-    MADE.mkdir(parents=True, exist_ok=True)
-    (MADE / name).mkdir(exist_ok=True)
+def _making(name: str, sources: Sequence[Path]) -> Iterator[bool]:
+    """Whether it has to be made from its sources. Other processes of the tests may be about to, or run it already."""
+    (MADE / name).mkdir(parents=True, exist_ok=True)
+    made, wanted = MADE / f"{name}.sources", b"".join(file.read_bytes() for file in sources)
     with (MADE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield not made.exists() or made.read_bytes() != wanted
+        made.write_bytes(wanted)
 
 
 def _run(command: list[str], folder: Path, variables: Mapping[str, str] | None = None) -> None:

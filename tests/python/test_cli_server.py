@@ -247,7 +247,7 @@ def test_a_bench_that_is_ended_leaves_no_schema_behind(dsn: str, number: signal.
 
 
 INTERRUPTED_DESTRUCTOR = """
-import os, signal, sys
+import os, sys, time
 from harel.cli.common import workplace
 
 class Temporary:
@@ -256,7 +256,8 @@ class Temporary:
 
 with workplace(sys.argv[1], "test"):
     Temporary()
-    signal.pause()
+    while True:
+        time.sleep(1)
 """
 
 

@@ -406,6 +406,7 @@ def test_finishes_sweeps_and_commits_of_timers_do_not_deadlock(store_dsn: str, s
     def load() -> None:
         try:
             at_once(partial(commit, 0), partial(commit, 1), publish)
+            until(lambda: handled["finished"])
         finally:
             done.set()
 
@@ -418,7 +419,7 @@ def test_finishes_sweeps_and_commits_of_timers_do_not_deadlock(store_dsn: str, s
 def test_a_transaction_that_published_and_stays_open_stops_nothing_of_other_groups(
     store_dsn: str, store: PostgresStore, transport: PostgresTransport, session: Session, group: str
 ) -> None:
-    session.execute("SET idle_in_transaction_session_timeout = 10000")
+    session.execute("SET idle_in_transaction_session_timeout = 60000")
     source, *_ = made(store, "source", "old", "new", "other")
     transport.publish("old", Message(kind="Here"))
     store.commit(source, [(id, Message(kind="Relayed")) for id in ("old", "new", "other")])

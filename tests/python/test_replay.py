@@ -269,7 +269,8 @@ def test_a_replay_does_not_take_over_an_execution(small: Log, place: str, store:
 
 def test_a_worker_that_ends_unasked_ends_the_replay(orders: Log, place: str, store: PostgresStore) -> None:
     def progressed(events: int) -> None:
-        multiprocessing.active_children()[0].kill()
+        for worker in multiprocessing.active_children():
+            worker.kill()
 
     with pytest.raises(ReplayError, match="worker 1 has ended with exit code -9 and no word"):
         Replay(orders, place, workers=1, progressed=progressed).run()
@@ -453,9 +454,11 @@ def test_the_command_says_what_is_wrong_with_a_log_and_starts_nothing(tmp_path: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_replay_leaves_nothing_behind(number: signal.Signals, orders: Log, folder: Path) -> None:
+def test_an_interrupted_replay_leaves_nothing_behind(number: signal.Signals, tmp_path: Path, folder: Path) -> None:
+    # So many that it is not done before it is interrupted.
+    write_orders(tmp_path / "orders.csv", 5000)
     with subprocess.Popen(
-        [sys.executable, "-m", "harel", "replay", str(orders.path), "--workers=2", "--kills=2", "--seed=15"],
+        [sys.executable, "-m", "harel", "replay", str(tmp_path / "orders.csv"), "--workers=2", "--kills=20"],
         env=environment(TMPDIR=str(folder)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

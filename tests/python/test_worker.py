@@ -871,9 +871,9 @@ def test_what_is_committed_long_after_it_was_published_is_found_soon(system: Sys
         session.execute('SELECT harel_publish(\'x\', \'{"id":"e","kind":"Go"}\')')
         (began,) = session.execute("SELECT extract(epoch FROM now())").fetchone()
         until(lambda: system.rows("SELECT last_value / 1e6 > %s FROM transport_floor", began) == [(True,)])
+        session.commit()
         # Below the floor is looked the less often, the longer that takes.
         system.rows("SELECT setval('transport_lift_at', 0)")
-        session.commit()
         assert reacted.wait(DEADLINE)
 
 

@@ -229,7 +229,8 @@ class Proxy:
                     (length,) = struct.unpack_from("!i", buffer, start)
                     if len(buffer) < start + length:
                         break
-                    if started:
+                    # A connection that has ended says so whenever its thread comes to it.
+                    if started and buffer[:1] != b"X":
                         self.messages.append((chr(buffer[0]), buffer[5 : start + length]))
                     started = True
                     buffer = buffer[start + length :]

@@ -136,7 +136,9 @@ def up(
             else:
                 print(server.uri, flush=True)
                 note(f"in another terminal: export HAREL_DSN='{server.uri}'    (Ctrl-C ends the server)")
-            signal.pause()
+            # Not signal.pause(): a signal that comes just before it would have to come again.
+            while True:
+                time.sleep(1)
     except KeyboardInterrupt:
         note(f"the server has ended; its data is in {folder}")
 
