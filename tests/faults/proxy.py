@@ -169,7 +169,7 @@ class _Connection:
             self._hold()
         if cut is Cut.DELAY:
             time.sleep(DELAY)
-        self._answer = cut if cut in (Cut.AFTER, Cut.MIDDLE, Cut.DEAF, Cut.DELAY_ANSWER) else None
+        self._answer = cut if cut in (Cut.SENT, Cut.AFTER, Cut.MIDDLE, Cut.DEAF, Cut.DELAY_ANSWER) else None
         self._server.sendall(request)
         if cut is Cut.SENT:
             raise OSError
@@ -183,6 +183,9 @@ class _Connection:
                 cut = self._answer
                 if cut is None:
                     self._client.sendall(answer)
+                    answer = b""
+                elif cut is Cut.SENT:
+                    # The server may be quicker than the thread that is about to cut.
                     answer = b""
                 elif not _is_complete(answer):
                     continue
