@@ -185,8 +185,8 @@ def run_client(task: Task) -> None:
     async def run() -> None:
         store: Any
         while True:
-            # A timeout may come before there is a store to go on with.
-            with suppress(psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable):
+            # A timeout, or an end, may come before there is a store to go on with.
+            with suppress(psycopg.OperationalError):
                 if task.kind == "sync":
                     store = Awaitable(PostgresStore.from_dsn(task.dsn, trace_max=0, **WAITING))
                 else:

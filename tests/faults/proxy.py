@@ -39,6 +39,7 @@ class Proxy:
     def __init__(self, dsn: str, decide: Callable[[str], Cut | None] = lambda sql: None) -> None:
         self.decide = decide
         self.cuts: list[Cut] = []
+        self._releases = 0
         self._server = _address(dsn)
         self._folder = tempfile.TemporaryDirectory(prefix="harel-")
         self._listener = socket.socket(socket.AF_UNIX)
@@ -75,16 +76,30 @@ class Proxy:
         self.decide = lambda sql: chance.choice(cuts) if chance.random() < rate else None
 
     def release(self) -> None:
-        """Does nothing more, and cuts what is half open."""
+        """Does nothing more, and cuts what is half open or is about to be."""
         self.decide = lambda sql: None
-        for connection in self._connections():
-            if connection.half_open:
-                connection.cut()
+        with self._lock:
+            self._releases += 1
+            held = [connection for connection in self._open if connection.half_open]
+        for connection in held:
+            connection.cut()
 
     def cut_all(self) -> None:
-        """Cuts every connection, wherever it is."""
+        """Cuts every connection, wherever it is, unless it is still being made: a client would be right to give up."""
         for connection in self._connections():
-            connection.cut()
+            if connection.is_made:
+                connection.cut()
+
+    def decided(self, sql: str) -> tuple[Cut | None, int]:
+        """What is to be done to a request, and how often there was a release before that."""
+        releases = self._releases
+        return self.decide(sql), releases
+
+    def holds(self, connection: "_Connection", releases: int) -> bool:
+        """Marks the connection as half open, unless there was a release since that was decided."""
+        with self._lock:
+            connection.half_open = releases == self._releases
+            return connection.half_open
 
     def _connections(self) -> "list[_Connection]":
         with self._lock:
@@ -112,12 +127,15 @@ class _Connection:
 
     def __init__(self, client: socket.socket, server: socket.socket, proxy: Proxy) -> None:
         self.half_open = False
+        # Whether a request with SQL has come by it.
+        self.is_made = False
         self._client = client
         self._server = server
         self._proxy = proxy
         self._prepared: dict[bytes, str] = {}
         # What is to be done to the answer that comes next; set before its request is sent.
         self._answer: Cut | None = None
+        self._releases = 0
         self._cut = Event()
         self._threads = [Thread(target=self._forward), Thread(target=self._return)]
 
@@ -160,7 +178,10 @@ class _Connection:
         self._client.close()
 
     def _pass_on(self, request: bytes, sql: str) -> None:
-        cut = self._proxy.decide(sql) if sql else None
+        cut = None
+        if sql:
+            self.is_made = True
+            cut, self._releases = self._proxy.decided(sql)
         if cut is not None:
             self._proxy.cuts.append(cut)
         if cut is Cut.BEFORE:
@@ -205,8 +226,8 @@ class _Connection:
         self._server.close()
 
     def _hold(self) -> None:
-        self.half_open = True
-        self._cut.wait()
+        if self._proxy.holds(self, self._releases):
+            self._cut.wait()
         raise OSError
 
     def _sql(self, message: bytes) -> str | None:

@@ -125,15 +125,16 @@ def test_up_runs_a_server_that_keeps_its_data(short_folder: Path) -> None:
     for number in range(2):
         with running("up", "--folder", str(short_folder / "pg")) as process:
             assert process.stdout is not None
+            assert process.stderr is not None
             dsn = process.stdout.readline().strip()
+            assert f"export HAREL_DSN='{dsn}'" in process.stderr.readline()
             with psycopg.connect(dsn, autocommit=True) as session:
                 store = PostgresStore(session, create_schema=False)
                 assert len(store.list_executions().items) == number
                 session.execute("SELECT harel_commit_cas(%s, 'd', '{}', 0)", (str(number),))
             process.send_signal([signal.SIGINT, signal.SIGTERM][number])
-            _, errors = process.communicate(timeout=60)
+            process.communicate(timeout=60)
         assert process.returncode == 0
-        assert f"export HAREL_DSN='{dsn}'" in errors
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(dsn)
 

@@ -66,7 +66,7 @@ def test_the_wheel_has_the_package_the_extension_and_the_licence_and_nothing_els
     sources = {
         str(path.relative_to(ROOT / "python"))
         for path in (ROOT / "python" / "harel").rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
+        if path.is_file() and "__pycache__" not in path.parts
     }
     assert {"harel/py.typed", "harel/engine/store/install.sql", "harel/engine/store/upgrade.sql"} <= sources
     assert {name for name in files if not name.startswith(information)} == sources | {

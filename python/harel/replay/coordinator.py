@@ -1,5 +1,6 @@
 """The coordinator of a replay: it publishes the events of a log while worker processes handle them, and kills some."""
 
+import os
 import random
 import signal
 import threading
@@ -277,6 +278,14 @@ class Replay:
         if not able:
             return False
         worker = self._chance.choice(able)
+        pid = worker.process.pid or 0
+        # It stands still while we look, or it might settle what it holds meanwhile.
+        os.kill(pid, signal.SIGSTOP)
+        leases = dict(database.run(database.query, _LEASES, ([worker.name],)))
+        if not leases:
+            # It was just between two batches.
+            os.kill(pid, signal.SIGCONT)
+            return False
         worker.process.kill()
         worker.process.join()
         worker.hear()
@@ -285,11 +294,7 @@ class Replay:
         self._workers[self._workers.index(worker)] = successor
         tally: Counter[str] = worker.tally or Counter()
         self._result.tally += tally
-        leases = dict(database.run(database.query, _LEASES, ([worker.name],)))
-        if not leases:
-            # It was just between two batches.
-            return False
-        pids = worker.process.pid or 0, successor.process.pid or 0
+        pids = pid, successor.process.pid or 0
         kill = Kill(worker.number, pids[0], tally["finished"], leases[worker.name], pids[1])
         self._result.kills.append(kill)
         self._killed(kill)
