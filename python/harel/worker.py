@@ -342,7 +342,10 @@ class Worker:
         self._release(delivery.lease)
 
     def _release(self, lease: Lease) -> None:
-        self._held.pop(lease.group_id, None)
+        held = self._held.get(lease.group_id)
+        # Where it was lost, the one that came after it may be held by now.
+        if held is not None and held[0].token == lease.token:
+            del self._held[lease.group_id]
         self._settled.set()
 
     async def _reconsider(self, delivery: Delivery) -> None:

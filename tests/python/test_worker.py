@@ -587,6 +587,33 @@ def test_the_heartbeat_keeps_the_lease_of_a_long_step(system: System, blocking: 
     assert gate.begun.empty()
 
 
+def test_a_lease_that_was_lost_does_not_end_the_one_that_came_after_it(system: System) -> None:
+    system.make("x")
+    system.publish("x", "Go")
+    gate, begun = threading.Event(), Counter[str]()
+
+    async def machine(exe: Execution, event: Event) -> Step:
+        begun[event.kind] += 1
+        if begun[event.kind] == 1:
+            system.rows(
+                "UPDATE transport_groups SET token = gen_random_uuid(), available_at = %s RETURNING 1", time.time()
+            )
+            while begun[event.kind] == 1:
+                await asyncio.sleep(0.001)
+        else:
+            await asyncio.to_thread(gate.wait, DEADLINE)
+        return record(exe, event)
+
+    with Running(system.dsn, machine) as running:
+        until(lambda: running.tally["expired"] == 1)
+        # It waits for the step that it has begun, and only for that.
+        running.stop()
+        until(running.worker._stopping.is_set)
+        gate.set()
+    assert system.seen("x") == ["Go"]
+    assert running.tally == {"expired": 1, "finished": 1}
+
+
 def test_a_worker_holds_no_more_than_its_concurrency(system: System) -> None:
     ids = [f"x{n}" for n in range(9)]
     system.make(*ids)
