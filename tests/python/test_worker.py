@@ -596,7 +596,8 @@ def test_a_lease_that_was_lost_does_not_end_the_one_that_came_after_it(system: S
         begun[event.kind] += 1
         if begun[event.kind] == 1:
             system.rows(
-                "UPDATE transport_groups SET token = gen_random_uuid(), available_at = %s RETURNING 1", time.time()
+                "UPDATE transport_groups SET token = gen_random_uuid(),"
+                " available_at = extract(epoch FROM clock_timestamp()) RETURNING 1"
             )
             while begun[event.kind] == 1:
                 await asyncio.sleep(0.001)
