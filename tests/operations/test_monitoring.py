@@ -114,12 +114,14 @@ def test_the_exporter_shows_the_figures_of_the_store_to_a_reader(
     assert all(stats.values())
     commits = rows(dsn, "SELECT sum(version) FROM harel.executions")[0][0]
 
-    def complete(values: dict[str, float]) -> bool:
+    def complete() -> bool:
+        _, values = scraped(exporter)
         on_the_way = values.get("harel_published_total", 0) - values.get("harel_settled_total", 0)
-        return values.get("harel_commits_total") == commits and on_the_way == stats["queued"]
+        counted = values.get("harel_commits_total") == commits and on_the_way == stats["queued"]
+        return counted and values.get("harel_buried_total", 0) > 0
 
     # The statistics of each session come in a moment after it has ended.
-    until(lambda: complete(scraped(exporter)[1]) and scraped(exporter)[1].get("harel_buried_total", 0) > 0)
+    until(complete)
     text, values = scraped(exporter)
     statuses = {f'harel_executions_by_status{{status="{name}"}}': n for name, n in stats.pop("executions").items()}
     assert len(statuses) > 3

@@ -590,18 +590,19 @@ def test_the_heartbeat_keeps_the_lease_of_a_long_step(system: System, blocking: 
 def test_a_lease_that_was_lost_does_not_end_the_one_that_came_after_it(system: System) -> None:
     system.make("x")
     system.publish("x", "Go")
-    gate, begun = threading.Event(), Counter[str]()
+    gate, again = threading.Event(), asyncio.Event()
+    begun: list[str] = []
 
     async def machine(exe: Execution, event: Event) -> Step:
-        begun[event.kind] += 1
-        if begun[event.kind] == 1:
+        begun.append(event.kind)
+        if len(begun) == 1:
             system.rows(
                 "UPDATE transport_groups SET token = gen_random_uuid(),"
                 " available_at = extract(epoch FROM clock_timestamp()) RETURNING 1"
             )
-            while begun[event.kind] == 1:
-                await asyncio.sleep(0.001)
+            await again.wait()
         else:
+            again.set()
             await asyncio.to_thread(gate.wait, DEADLINE)
         return record(exe, event)
 

@@ -278,7 +278,10 @@ class Replay:
         if not able:
             return False
         worker = self._chance.choice(able)
-        pid = worker.process.pid or 0
+        pid = worker.process.pid
+        if pid is None or not worker.process.is_alive():
+            # It has ended unasked, which is told at the next look.
+            return False
         # It stands still while we look, or it might settle what it holds meanwhile.
         os.kill(pid, signal.SIGSTOP)
         leases = dict(database.run(database.query, _LEASES, ([worker.name],)))
